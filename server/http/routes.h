@@ -92,8 +92,8 @@ bool is_own_host(std::string_view host, const std::vector<std::string>& names);
 
 // Returns the console page: static HTML that reads /api/summary.
 std::string console_page(std::string_view version);
-// Returns the Content-Security-Policy of the console page. It allows only the page's own script and
-// style, and reads from the page's own origin.
+// Returns the Content-Security-Policy of the console page. The policy allows only the page's own
+// script and style, and reads from the page's own origin.
 std::string console_policy();
 // Returns the console's data as JSON: the totals, the clusters, the accounts without the users, and
 // the first jobs of the queue.

@@ -68,8 +68,8 @@ class DurableMark {
   // stays until seen() gets the fact with the entry. Threads: any.
   std::optional<LossAccepted> word(std::string* actor) const;
 
-  // Returns the time of the last durable fact that this replica knows; 0: it knows none. Threads:
-  // any.
+  // Returns the time of the last durable fact that this replica knows; 0: this replica knows no
+  // such fact. Threads: any.
   TimeMs last_ms() const;
   // Writes the file now, if its content has changed. If the write fails, it logs the error.
   // Threads: any.
@@ -88,7 +88,7 @@ class DurableMark {
   MarkedFact written_ SUBAK_GUARDED_BY(file_mutex_);
   mutable Mutex mutex_;
   CondVar wake_;
-  // The last durable fact that this replica knows; seq 0: it knows none.
+  // The last durable fact that this replica knows. With seq 0, this replica knows no durable fact.
   MarkedFact known_ SUBAK_GUARDED_BY(mutex_);
   // True: compare() has looked for `known_` in the store.
   bool compared_ SUBAK_GUARDED_BY(mutex_) = false;

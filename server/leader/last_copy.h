@@ -54,8 +54,8 @@ class LastCopy {
   void run();
 
   const std::string path_;
-  // The start value of the file's checksum. It depends on the database, so the checksum of a file
-  // from another database does not match.
+  // The start value of the file's checksum. The start value depends on the database, so the
+  // checksum of a file from another database does not match.
   const std::uint32_t seed_;
   const AdmissionConfig config_;
   std::function<std::shared_ptr<const View>()> newest_;

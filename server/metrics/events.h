@@ -1,7 +1,8 @@
-// Counters and histograms of past events, which the engine's state does not have. They begin at the
-// start of the process. They are instruments of prometheus-cpp, in a separate registry. The
-// runtime, the webhook and others report events, and /metrics reads the values. Threads: any may
-// call every function, unless its comment says otherwise. No function blocks for long.
+// Counters and histograms of past events, which the engine's state does not have. The counters
+// begin at the start of the process. They are instruments of prometheus-cpp, in a separate
+// registry. The runtime, the webhook and others report events, and /metrics reads the values.
+// Threads: any may call every function, unless its comment says otherwise. No function blocks for
+// long.
 #pragma once
 
 #include <prometheus/counter.h>
@@ -61,8 +62,8 @@ class Events {
   void input(const Input& input);
   // Counts a scheduling pass that took `us` microseconds.
   void pass(std::int64_t us);
-  // Counts the start of a job that had a start estimate. The follower calls it. `error_ms`: how far
-  // the actual start is from the first estimate, in either direction.
+  // Counts the start of a job that had a start estimate. The follower calls told_start().
+  // `error_ms`: how far the actual start is from the first estimate, in either direction.
   void told_start(DurationMs error_ms);
   // --- reported by the webhook -------------------------------------------------------------------
   // Counts a decision that took `us` microseconds. `decision` is the name of a Verdict, and

@@ -1,7 +1,7 @@
 // Builds metric families whose values are read at each scrape and not stored between scrapes, such
-// as the state of the service, its clusters and domains. It uses the data model of prometheus-cpp,
-// so that the serializer of prometheus-cpp can write the families. Threads: one at a time; each
-// page has its own object.
+// as the state of the service, its clusters and domains. Families uses the data model of
+// prometheus-cpp, so that the serializer of prometheus-cpp can write the families. Threads: one at
+// a time; each page has its own object.
 #pragma once
 
 #include <prometheus/metric_family.h>

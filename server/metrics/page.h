@@ -5,7 +5,7 @@
 //
 // Dashboards depend on the names of the metrics. The number of values of each label is bounded:
 // limits::kMetricAccounts bounds accounts, and the configuration bounds clusters, products and
-// profiles. All other labels have a closed set of values. There are series for each user only if
+// profiles. All other labels have a closed set of values. The page has series for each user only if
 // the configuration says so. Threads: any; pure functions, except read_process().
 #pragma once
 
@@ -63,8 +63,8 @@ struct EdgeState {
   // The number of releases that were given up, by reason.
   std::map<std::string, std::uint64_t> refused;
   // `opened_outside`: the number of gates that the edge opened on pods that Subak does not manage.
-  // `unreadable`: objects that the edge could not read. `not_taken`: updates that the core refused.
-  // `events`: Events that the edge sent.
+  // `unreadable`: the number of objects that the edge could not read. `not_taken`: the number of
+  // updates that the core refused. `events`: the number of Events that the edge sent.
   std::uint64_t opened_outside = 0, unreadable = 0, not_taken = 0, events = 0;
   // The number of pods that wait until the core has room for them.
   std::size_t put_off = 0;
@@ -139,8 +139,8 @@ struct ShellState {
   std::vector<EdgeState> edges;
 };
 
-// The state of a webhook-only replica. It sets these members of `shell`: version, now_ms, start_ms,
-// uptime_ms, process, listeners and certificate_end_ms.
+// The state of a webhook-only replica. The replica sets these members of `shell`: version, now_ms,
+// start_ms, uptime_ms, process, listeners and certificate_end_ms.
 struct ReplicaState {
   // All members that are not set have their default.
   ShellState shell;

@@ -94,7 +94,7 @@ class LeaderCopy {
   // This object's thread locks the mutex when it writes these two counters. Only that thread may
   // read the counters without the mutex.
   std::uint64_t copies_ = 0, refused_ = 0;
-  // The last log line about an unreachable leader. Only this object's thread uses it.
+  // The last log line about an unreachable leader. Only this object's thread uses this text.
   std::string told_;
   std::thread thread_;
 };

@@ -16,9 +16,9 @@ namespace subak {
 
 class OwnCertificate {
  public:
-  // `directory`: the folder of the files. It is made if it is missing. `host`: the host of the
-  // webhook's address. `by_name`: clients reach the webhook by the name of a Kubernetes Service,
-  // since the addresses of pods change. `now_ms`: returns the service's own time.
+  // `directory`: the folder of the files. The folder is created if it is missing. `host`: the host
+  // of the webhook's address. `by_name`: clients reach the webhook by the name of a Kubernetes
+  // Service, since the addresses of pods change. `now_ms`: returns the service's own time.
   OwnCertificate(std::string directory, std::string host, bool by_name,
                  std::function<TimeMs()> now_ms);
 
@@ -39,7 +39,7 @@ class OwnCertificate {
 
   // The folder of the files.
   const std::string directory_;
-  // The names that the certificate must have. This is only the host.
+  // The names that the certificate must have. The only name is the host.
   const std::vector<std::string> names_;
   const bool by_name_;
   const std::function<TimeMs()> now_ms_;

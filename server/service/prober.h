@@ -47,8 +47,8 @@ class ProbeJudge {
 struct Probed {
   // The name for the log: "webhook", "grpc" or "http".
   std::string name;
-  // Probes the listener and returns the result. It blocks for at most `patience_ms`. One thread
-  // calls it at a time.
+  // Probes the listener and returns the result. `ask` blocks for at most `patience_ms`. One thread
+  // at a time calls `ask`.
   std::function<ProbeResult(DurationMs patience_ms)> ask;
 };
 

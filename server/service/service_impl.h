@@ -73,8 +73,8 @@ struct Service::Impl {
   void make_api();
   // Makes the edges, without starting them.
   Result<std::vector<NamedEdge>> made_edges();
-  // Makes the edges and starts them. Only a leader calls it. At its start, a standby only makes the
-  // edges, so that a wrong configuration stops the start.
+  // Makes the edges and starts them. Only a leader calls start_edges(). At its start, a standby
+  // only makes the edges, so that a wrong configuration stops the start.
   std::optional<Error> start_edges();
   // Makes the PodLabel and starts it. Does nothing if no pod is configured.
   std::optional<Error> start_pod_label();

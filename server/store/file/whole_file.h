@@ -27,7 +27,7 @@ struct SummedKind {
 };
 // Writes a file with a checksum.
 // `seed`: identifies the store to which the file belongs. The checksum is RowSum(seed) of the
-// bytes. It has four bytes, the lowest first.
+// bytes. The checksum has four bytes, the lowest first.
 std::optional<Error> write_summed_file(const std::string& path, const SummedKind& kind,
                                        std::uint32_t seed, std::string_view bytes);
 // Reads a file with a checksum and returns its bytes; empty: there is no file. An error: the file

@@ -47,7 +47,7 @@ class WriteGate {
     free_.notify_all();
   }
 
-  // Guards only the members below. It is not locked during a turn.
+  // Guards only the members below. This mutex is not locked during a turn.
   Mutex mutex_;
   CondVar free_;
   int commits_waiting_ SUBAK_GUARDED_BY(mutex_) = 0;

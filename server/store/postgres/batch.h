@@ -37,8 +37,8 @@ struct Position {
   std::uint32_t version = 1;
 };
 
-// One batch. It has copies of all values, so that the same batch can be sent again if an answer was
-// lost.
+// One batch. A Batch has copies of all values, so that the same batch can be sent again if an
+// answer was lost.
 class Batch {
  public:
   // Makes the batch. It refuses a fact that no program could read again, or that has a newer

@@ -49,7 +49,7 @@ class LeadershipWatch {
   // itself does not count as such a pause.
   void begin_look(std::int64_t boot_ms);
   // Takes the result of a look and returns true if the lead is free. There are these cases:
-  // - The lead has a holder. It is free if the holder has sent no heartbeat for
+  // - The lead has a holder. The lead is free if the holder has sent no heartbeat for
   //   limits::kLeaderSilentMs. Time in which this machine sleeps counts, but failed looks do not
   //   count as silence.
   // - No process has led yet. The lead is free.
@@ -108,9 +108,9 @@ inline constexpr int kTimeOfHeartbeat = 1;
 // Gives the lead up. It has no effect if another process leads. A failure is ignored: the other
 // processes then wait until no heartbeat has come for limits::kLeaderSilentMs.
 void give_up_lead(PgConnection& db, std::int64_t epoch);
-// Returns Leadership::known_as as the text for beat(). It has one line for each cluster, with the
-// name of the cluster, a tab and the user name. If a name contains a tab or a line end, the line is
-// left out.
+// Returns Leadership::known_as as the text for beat(). The text has one line for each cluster, with
+// the name of the cluster, a tab and the user name. If a name contains a tab or a line end, the
+// line is left out.
 std::string known_as_text(const KnownAs& known_as);
 // Reads a text of known_as_text(). It skips lines without a tab.
 KnownAs read_known_as(std::string_view text);

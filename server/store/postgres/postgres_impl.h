@@ -113,15 +113,15 @@ class PostgresStore final : public SharedStore {
 
   const Address address_;
   const PostgresOptions options_;
-  // The identity of the store. It is set once, before the first commit.
+  // The identity of the store. The identity is set once, before the first commit.
   struct Identity {
     std::string uuid;
     // The start of the checksums: the CRC32C of the uuid.
     std::uint32_t seed = 0;
   };
   Identity identity_;
-  // The epoch in which this process leads; 0: it does not lead. After each unknown outcome, this
-  // process raises the epoch.
+  // The epoch in which this process leads; 0: this process does not lead. After each unknown
+  // outcome, this process raises the epoch.
   std::atomic<std::int64_t> epoch_{0};
   // A copy of the version in batch_.position, for other threads.
   std::atomic<std::uint32_t> version_{1};

@@ -52,7 +52,8 @@ struct Checkpoint {
   std::uint64_t facts = 0, parts = 0;
   // The chained checksum of the checkpoint's last fact.
   std::uint32_t sum = 0;
-  // The checksum of the fact `seq`. It identifies the history to which the checkpoint belongs.
+  // The checksum of the fact `seq`. This checksum identifies the history to which the checkpoint
+  // belongs.
   std::uint32_t anchor = 0;
   // Returns the five numbers in decimal, separated by blanks, in the order of the members.
   std::string text() const;

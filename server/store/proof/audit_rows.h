@@ -1,5 +1,5 @@
-// The rows of the audit log in SQL. They are derived from the facts: there is one row for each edit
-// that was made or refused.
+// The rows of the audit log in SQL. The rows are derived from the facts: there is one row for each
+// edit that was made or refused.
 #pragma once
 
 #include <array>
@@ -29,9 +29,9 @@ std::optional<AuditRow> audit_row(const fact::Body& body);
 
 // An operator's acceptance of data loss. All facts after `until` are lost. Before the loss, a
 // replica knew the facts up to the number `known`. An acceptance does not change the state, so it
-// has no kind of fact of its own. It is stored as a fact CallDenied about kLossSubject, with the
-// message of loss_message(). No refusal has a message that begins like this one. In the audit log,
-// the acceptance has kLossAccepted as `what`.
+// has no kind of fact of its own. An acceptance is stored as a fact CallDenied about kLossSubject,
+// with the message of loss_message(). No refusal has a message that begins like this one. In the
+// audit log, the acceptance has kLossAccepted as `what`.
 inline constexpr std::string_view kLossSubject = "store", kLossAccepted = "loss_accepted";
 struct LossAccepted {
   std::uint64_t until = 0, known = 0;

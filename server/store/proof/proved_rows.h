@@ -28,7 +28,7 @@ class ReadTransaction {
   }
   ReadTransaction(const ReadTransaction&) = delete;
   ReadTransaction& operator=(const ReadTransaction&) = delete;
-  // False: BEGIN failed, see Connection::error(). The reads would not be of one snapshot.
+  // False: BEGIN failed, see Connection::error(). Reads would then not be of one snapshot.
   bool ok() const { return ok_; }
 
  private:

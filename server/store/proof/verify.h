@@ -1,5 +1,5 @@
-// Reads and checks a whole store. This is done before a backup is reported as good, and before a
-// backup is restored. It can also write a hash of the facts into the store for later checks.
+// Reads and checks a whole store. The check runs before a backup is reported as good, and before a
+// backup is restored. note_history() writes a hash of the facts into the store for later checks.
 #pragma once
 
 #include <array>
