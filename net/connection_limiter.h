@@ -92,7 +92,7 @@ class ConnectionLimiter {
   // connections have not ended yet, it returns false and frees nothing.
   bool evict(const Peer& guest);
   // True if so many evicted connections are still closing that evict() would return false. A new
-  // connection then waits in the kernel's queue until one of these has ended.
+  // connection then waits in the kernel's queue until one of the evicted connections has ended.
   bool crowded() const;
   // Counts a new connection that was closed at once.
   void refused() { ++counters_.refused; }
@@ -100,7 +100,8 @@ class ConnectionLimiter {
   // Expects a connection that this process will make from the address and port `own`. The process
   // has bound this port, so no other peer can connect from it.
   void expect(const Peer& own);
-  // Ends the expectation of that connection. Returns true if the connection has arrived.
+  // Stops expecting the connection from the address and port `own`. Returns true if the connection
+  // has arrived.
   bool forget(const Peer& own);
 
   // The counters may be read at any time, without a lock.

@@ -55,8 +55,8 @@ class HttpRoutes {
   // Answers /metrics. It reads the figures of the engine on the follower's thread. If the follower
   // refuses the read, the page has only the other figures.
   void metrics(HttpDone done) const;
-  // Answers /api/summary on the follower's thread. If the follower refuses the read, it answers at
-  // once that it was refused.
+  // Answers /api/summary on the follower's thread. If the follower refuses the read, the answer
+  // says so at once.
   void summary(const HttpDone& done) const;
   HttpResponse healthz() const;
   // `to_lead`: the answer also requires that the service accepts changes.

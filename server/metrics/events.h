@@ -54,8 +54,8 @@ class Events {
   // read an engine with the facts of this batch.
   Reservations durable(const Released& batch);
   // Counts the placements with their topology. If `engine` is nullptr, because no engine was
-  // available, they count with an unknown topology. A hold that was only extended does not count
-  // again. Also counts the GPU time of preempted attempts.
+  // available, the placements count with an unknown topology. A hold that was only extended does
+  // not count again. Also counts the GPU time of preempted attempts.
   void look_up(const Reservations& reservations, const Engine* engine);
   // Counts the input if it begins a list. It also stores the time of the input as the time at which
   // the edge of that cluster was last heard.
@@ -102,7 +102,7 @@ class Events {
   prometheus::Counter& reservations_expired_;
   Counters& releases_refused_;
   Counters& attempts_ended_;
-  // Preempted jobs, and the GPU time that their attempts had held.
+  // Counts preempted jobs, and the GPU time that their attempts had held.
   struct Preempted {
     Counters& jobs;
     prometheus::Counter& gpu_seconds;

@@ -14,7 +14,7 @@
 namespace subak {
 
 // The loop pushes effects, and one reader takes them. If effects wait already, and a push would
-// make them more than limits::kMaxEffectBacklog, the stream closes instead. The reader then
+// raise their number above limits::kMaxEffectBacklog, the stream closes instead. The reader then
 // subscribes again. The new stream begins with all outstanding effects, so no effect is lost.
 // Threads: any may call all members.
 class EffectStream {

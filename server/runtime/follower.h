@@ -76,9 +76,9 @@ struct FollowerStats {
   std::uint64_t checkpoint_failures = 0;
   // The last fact of the newest checkpoint; 0: there is none.
   std::uint64_t checkpoint_seq = 0;
-  // How many digests of the follower were equal to the loop's.
+  // How many digests of the follower were equal to the loop's digests.
   std::uint64_t digests_equal = 0;
-  // How many digests of the follower differed from the loop's. This number must stay 0.
+  // How many digests of the follower differed from the loop's digests. This number must stay 0.
   std::uint64_t digests_different = 0;
   // How often the follower read facts from the store because too many waited.
   std::uint64_t caught_up_from_store = 0;

@@ -87,7 +87,7 @@ struct AuditEntry {
   std::string reason;
   // The record before the edit, in text form (core/text.h); empty: there was no record.
   std::string before;
-  // The record after the edit; empty: it was removed.
+  // The record after the edit; empty: the edit removed the object.
   std::string after;
   // The error of a refusal; else empty.
   std::string error;

@@ -32,7 +32,7 @@ class BackupDesk {
   // Frees the desk for the next backup. The backup's own thread may call it.
   void end();
   // Waits until the work has ended. Close the stream of the backup before this call. After this
-  // call, begin() returns false. Any thread except the backup's may call it.
+  // call, begin() returns false. Any thread except the thread of the backup may call stop().
   void stop();
 
  private:

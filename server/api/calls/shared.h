@@ -63,8 +63,8 @@ struct Shared {
   std::optional<GpuTime> verified_drift SUBAK_GUARDED_BY(verified_mutex);
 
   // Returns the instant for which decayed figures are computed. The instant is the service's time,
-  // or the time of the engine's last fact if that is later. So it is never before the time of the
-  // engine's state.
+  // or the time of the engine's last fact if that is later. So the instant is never before the time
+  // of the engine's state.
   TimeMs now(const Engine& engine) const;
   // Reports a refusal for lack of rights to options.on_denied, and returns `status` unchanged. If
   // the caller is known, it also posts an input to the loop, so that the audit log gets the
@@ -84,8 +84,8 @@ struct Shared {
   // UNAVAILABLE if a commit or the follower has failed, else RESOURCE_EXHAUSTED. `what`: the name
   // of the full queue.
   grpc::Status why_refused(std::string_view what) const;
-  // Returns the status for work that was not queued. Its text has the limit that was reached.
-  // `queued` must not be kYes. `what`: "reads" or "store reads".
+  // Returns the status for work that was not queued. The text of the status names the limit that
+  // was reached. `queued` must not be kYes. `what`: "reads" or "store reads".
   grpc::Status why_not(Queued queued, std::string_view what) const;
 };
 

@@ -70,7 +70,7 @@ in::UnchangedFields get_unchanged(Check& check, const v1::UpdateAccountRequest& 
 // path. Its callers check the path as a name, and the engine checks it as a path.
 AccountSpec get(Check& check, const v1::Account& in, const in::UnchangedFields& unchanged);
 // Writes the shares and usage of an account. `root_usage_gpu_seconds`: the decayed usage of the
-// root at the same instant. The function needs it to compute norm_usage.
+// root at the same instant. The function needs this value to compute norm_usage.
 void put(const AccountRow& row, double root_usage_gpu_seconds, v1::ShareRow* out);
 
 // --- what a job asks for (convert_request.cc) ----------------------------------------------------

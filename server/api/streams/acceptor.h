@@ -105,8 +105,8 @@ class Acceptor {
   std::optional<ConnectionLimiter::Answer> let_in(const Peer& peer);
   // Shuts down the oldest connection that has sent nothing. `full`: the limit that is reached. If
   // this is the limit for the peer's address, only connections of that address are considered. A
-  // connection on a Unix socket counts as one that has sent something. False: there is no such
-  // connection.
+  // connection on a Unix socket counts as a connection that has sent something. False: there is no
+  // such connection.
   bool make_room(const Peer& peer, ConnectionLimiter::Answer full) SUBAK_REQUIRES(mutex_);
   // Hands `fd` to gRPC, which then owns the descriptor.
   void hand_over(const Listening& listening, int fd, const Peer& peer,

@@ -143,7 +143,7 @@ class ObserveStream final : public grpc::ServerBidiReactor<v1::ObserveRequest, v
   struct Incoming {
     // The event that was just read. gRPC writes into it while a read is open.
     v1::ObserveRequest request;
-    // The cluster that the first event named; empty: the only cluster.
+    // The cluster that the first event named; an empty name stands for the only cluster.
     std::string cluster;
     // The sequence of the last accepted event; 0: there was none.
     std::uint64_t last_sequence = 0;

@@ -1,8 +1,8 @@
-// Estimates what the clock of an Observe stream's sender shows now. Each event says what that clock
-// showed when the event was sent (`sent_at`). An event takes some time to arrive, and more time on
-// a busy machine. So among the last events, the one that arrived quickest gives the best estimate.
-// SenderClock measures elapsed time with the boot clock, since the service's own time may stand
-// still or leap.
+// Estimates what the clock of an Observe stream's sender shows now. Each event says what the
+// sender's clock showed when the event was sent (`sent_at`). An event takes some time to arrive,
+// and more time on a busy machine. So among the last events, the one that arrived quickest gives
+// the best estimate. SenderClock measures elapsed time with the boot clock, since the service's own
+// time may stand still or leap.
 //
 // A sender has a second clock that is never set, and may also send the time of that clock
 // (`sent_steady_ms`). With these times, SenderClock finds the quickest event even if the first

@@ -107,7 +107,7 @@ class ClusterCache {
   // Pods without a GpuPodEntry do not count.
   OwnedPods::Count pods_of(const std::string& owner_uid) const;
   // Marks a pod whose last update the core refused. The edge then reads the pod again, and the
-  // cache sends it again. Does nothing for an unknown pod.
+  // cache sends the pod again. Does nothing for an unknown pod.
   void tell_again(const std::string& uid);
   // Calls `take` for each pod that Subak released and for which the scheduler finds no node.
   // GpuPodEntry::unschedulable_since_ms says since when. `take` must not change the cache.

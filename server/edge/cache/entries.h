@@ -159,7 +159,7 @@ struct OwnerEntry {
   bool has_deadline = false;
   // For a Job: true if it has one pod at a time, because spec.parallelism is absent or at most 1.
   bool one_pod = false;
-  // True if the kind has spec.suspend. A LeaderWorkerSet has none.
+  // True if the kind has spec.suspend. A LeaderWorkerSet has no such field.
   bool may_suspend() const { return collection != kWorkerSetsPath; }
   // spec.suspend is true.
   bool suspended = false;

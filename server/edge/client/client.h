@@ -19,7 +19,7 @@
 
 namespace subak {
 
-// One request. The answer to it may have at most limits::kMaxKubeAnswerBytes.
+// One request. The answer to the request may have at most limits::kMaxKubeAnswerBytes.
 struct KubeCall {
   // GET, POST, PUT, PATCH or DELETE.
   std::string method = "GET";

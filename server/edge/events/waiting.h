@@ -70,10 +70,10 @@ struct WaitingPage {
   // True: the part may have further jobs after `last`.
   bool more = false;
 };
-// Reads a page of one part. The page has only jobs whose pods are in `cluster` and that have waited
-// for limits::kTellWaitingMs by `now_ms`; kBeyond has all pods. `after`: the last job of the page
-// before; 0: this page is the first of the part. The cost is bounded by the size of a page.
-// Threads: the thread for reads.
+// Reads a page of one part. The page has only jobs whose pods are in `cluster`. A job must also
+// have waited for limits::kTellWaitingMs by `now_ms`, or claim GPUs. In the part kBeyond, neither
+// of these two conditions applies. `after`: the last job of the page before; 0: this page is the
+// first of the part. The cost is bounded by the size of a page. Threads: the thread for reads.
 WaitingPage waiting_jobs(const Engine& engine, const ForecastStarts& starts,
                          const std::string& cluster, WaitingPart part, JobId after, TimeMs now_ms);
 

@@ -1,7 +1,7 @@
-// Classes that own the objects of SQLite's C interface: a connection and a prepared statement. They
-// throw no exceptions. The result of a call says whether the call failed, and error() has SQLite's
-// message. Threads: one at a time for a connection together with its statements, since connections
-// are opened without SQLite's own mutexes.
+// Classes that own the objects of SQLite's C interface: a connection and a prepared statement.
+// These classes throw no exceptions. The result of a call says whether the call failed, and error()
+// has SQLite's message. Threads: one at a time for a connection together with its statements, since
+// connections are opened without SQLite's own mutexes.
 #pragma once
 
 #include <cstdint>

@@ -1,6 +1,6 @@
 // Writes files beside a store atomically. The new content goes into PATH.new, which then replaces
 // the file, so the file has either the old content or the new one. The file is durable when a write
-// returns. Its folder must exist.
+// returns. The folder of the file must exist.
 // Threads: any; only one thread at a time writes a path.
 #pragma once
 

@@ -22,7 +22,7 @@ struct PostgresOptions {
   const Clock* clock = nullptr;  // must outlive the store
   std::string holder;            // name of this process for other replicas: host and process
   // The newest fact version that this program knows. A test sets a lower version, so that the
-  // program acts like an older one.
+  // program acts like an older program.
   std::uint32_t fact_version = kFactVersion;
   // True: the checkpoint is ignored, so the state is rebuilt from all facts.
   bool ignore_checkpoint = false;

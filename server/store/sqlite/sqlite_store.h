@@ -22,7 +22,7 @@ struct SqliteOptions {
   bool check = true;
   int wal_pages = limits::kWalPages;  // at this many pages, the log is copied
   // The newest fact version that this program knows. A test sets a lower version, so that the
-  // program acts like an older one.
+  // program acts like an older program.
   std::uint32_t fact_version = kFactVersion;
   // True: the checkpoint is ignored, so the state is rebuilt from all facts. If the checkpoint is
   // damaged, a new file without a checkpoint replaces the store, and the old file gets another path

@@ -1,5 +1,6 @@
-// Classes that own libpq's objects: a result, parameters, a connection. They throw no exceptions.
-// All values are sent in PostgreSQL's binary form. Threads: one at a time for a connection.
+// Classes that own libpq's objects: a result, parameters, a connection. These classes throw no
+// exceptions. All values are sent in PostgreSQL's binary form. Threads: one at a time for a
+// connection.
 #pragma once
 
 #include <cstdint>
