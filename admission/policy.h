@@ -156,27 +156,28 @@ struct Decision {
   std::string patch;
   // The warnings: at most kMaxWarnings, of at most 256 bytes each.
   std::vector<std::string> warnings;
-  // The number of warnings beyond these. The last warning that decide() adds has this number.
+  // How many warnings were left out because `warnings` was full. decide() then replaces the last
+  // warning by one that counts the missing warnings.
   std::size_t more_warnings = 0;
 
-  // Adds a warning, shortened, with only printable characters. If there are already kMaxWarnings
-  // warnings, it only counts the new one.
+  // Adds a warning, after it has shortened the text and dropped characters that are not printable.
+  // If there are already kMaxWarnings warnings, warn() only counts the new one.
   void warn(std::string_view text);
   // Returns the answer to send. Moves the texts out.
   ReviewAnswer answer() &&;
 };
 
-// Decides before the first View. Pods that request GPUs get the gate, with a warning, and no
-// request is denied. The reason: Subak can open an unnecessary gate later, but it can never add a
-// missing gate.
+// Decides while there is no View yet. Pods that request GPUs get the gate and a warning, and the
+// function denies no request. The reason: Subak can open an unnecessary gate later, but it can
+// never add a missing gate.
 // A pod that names its node cannot get a gate, so it passes with a warning. For kValidate there is
 // no patch.
 Decision decide_without_view(const AdmissionConfig& config, Endpoint endpoint,
                              const Review& review);
 
-// Decides by the mode of the object's namespace. `cluster` is the name in the path of the call;
-// empty: the only cluster. If the View lacks the cluster, config.unknown_cluster decides. The
-// verdict is never kBadRequest, because the caller has already parsed the review.
+// Decides by the mode of the object's namespace. `cluster` is the name in the path of the call; an
+// empty name stands for the only cluster. If the View lacks the cluster, config.unknown_cluster
+// decides. The verdict is never kBadRequest, because the caller has already parsed the review.
 Decision decide(const View& view, const AdmissionConfig& config, std::string_view cluster,
                 Endpoint endpoint, const Review& review);
 

@@ -52,14 +52,14 @@ struct AdmissionConfig {
                                             "koord-scheduler", "godel-scheduler"};
   // Runtime classes that let a container see GPUs without a request.
   std::vector<std::string> gpu_runtime_classes{"nvidia", "nvidia-cdi", "nvidia-legacy"};
-  // A user name that is trusted in every cluster. In its own cluster, Subak's edge is trusted too,
-  // by its user name there (ClusterView::known_as).
+  // A user name that the policy trusts in every cluster. In each cluster, the policy also trusts
+  // the user name that Subak's edge has in that cluster (ClusterView::known_as).
   std::string own_user = "system:serviceaccount:subak-system:subak";
   // Members of this group may remove Subak's gate and change its keys.
   std::string break_glass_group = "subak:break-glass";
   // True: Jobs and other owners that can be suspended are created suspended.
   bool suspend_owners = true;
-  // True: pods whose QoS, CPUs or RDMA devices are not aligned are denied. False: they get a
+  // True: pods whose QoS, CPUs or RDMA devices are not aligned are denied. False: such pods get a
   // warning.
   bool deny_unaligned = false;
   DeviceClaims device_claims = DeviceClaims::kGate;

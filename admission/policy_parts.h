@@ -27,8 +27,8 @@ struct Context {
 // --- policy.cc -----------------------------------------------------------------------------------
 // Returns the decision to let the object pass unchanged.
 Decision untouched(Because because);
-// Return a denial: with this HTTP code, or with 422 for an Error. Both functions shorten the
-// message and drop characters that are not printable.
+// These two functions return a denial: the first with this HTTP code, the second with the code 422.
+// Both functions shorten the message and drop characters that are not printable.
 Decision denied(Because because, int code, std::string_view message);
 Decision denied(Because because, const Error& error);
 // Returns a denial with code 403, for an attempted way around the gate.
@@ -43,14 +43,14 @@ bool is_trusted(const Context& c);
 // Decides on a pod that is created. It denies the pod, adds Subak's gate and keys, or lets it pass.
 // `object`: the pod.
 Decision decide_pod(const Context& c, json::Value object);
-// True for a static pod that its node reports. The mark of such a pod is not enough, because any
-// user can set the mark. So a node must also have sent the request.
+// True for a static pod that its node reports. The annotation of such a pod proves nothing, because
+// any user can set it. So a node must also have sent the request.
 bool is_mirror(const Review& review, const Pod& pod);
 // Returns the patch that adds the missing gate and keys. `account`: the account that pays;
 // empty: unknown.
 std::string pod_patch(const Review& review, const Pod& pod, const std::string& account);
 // Returns why the pod must be refused, whichever user creates it; none if the pod is allowed.
-// `path` as in read_pod().
+// `path` is the argument of read_pod().
 std::optional<Decision> refusal(const Context& c, const Pod& pod, std::string_view path);
 
 // --- policy_hidden.cc: GPUs without a request ----------------------------------------------------
@@ -73,25 +73,28 @@ struct Payer {
   const AccountsView::Row* row = nullptr;
   std::optional<Decision> refused;
 };
-// Returns the payer. `path` as in read_pod(): where the pod is in the object, for messages.
+// Returns the payer. `path` is the argument of read_pod(): it says in messages where the pod is in
+// the object.
 Payer payer_of(const Context& c, const Pod& pod, std::string_view path);
-// Returns why the user that the pod names is refused: the name is invalid, or it is not the
-// creator's. None if the name is allowed, or if the pod names no user.
+// Returns why the user that the pod names is refused: the name is invalid, or the user is not the
+// pod's creator. None if the user is allowed, or if the pod names no user.
 std::optional<Decision> user_refusal(const Context& c, const Pod& pod, std::string_view path);
-// Returns why the priority that the pod names is refused (model/policy.h). None if it is allowed,
-// or if the pod names none. `payer`: the account that pays (payer_of()).
+// Returns why the priority that the pod names is refused (model/policy.h). None if the priority is
+// allowed, or if the pod names no priority. `payer`: the account that pays (payer_of()).
 std::optional<Decision> priority_refusal(const Context& c, const Pod& pod, std::string_view path,
                                          const AccountsView::Row& payer);
-// Returns the least cost of one pod. None if the cost depends on the pod's node (time-sliced GPUs).
+// Returns how many milligpu one pod of this shape costs at least. None if the cost depends on the
+// pod's node (time-sliced GPUs).
 std::optional<MilliGpu> least_milligpu(const ClusterView& cluster, const PodShape& shape);
 // Returns `amount` as a demand of pods of this shape. The demand names a product if the shape
 // allows only one product.
 ProductDemand demand_of(const Context& c, const PodShape& shape, MilliGpu amount);
 // Returns a denial if the accounts that pay for the pod could never allow it, by
-// accounting/quota/entitlement.h. A drain forbids the pod. So do limits and borrow, including the
-// user's own, if `amounts` exceed them. `what` names the requester in the message. A drain does not
-// forbid a pod that has a controller, because the pod may replace a pod of an earlier job. Call the
-// function only if payer_of() does not refuse the pod.
+// accounting/quota/entitlement.h. A drain of an account forbids the pod. If `amounts` exceed a
+// limit or the borrow of an account, or of the user, this forbids the pod too. `what` names the
+// requester in the message. A drain does not forbid a pod that has a controller, because the pod
+// may replace a pod of an earlier job. Call the function only if payer_of() does not refuse the
+// pod.
 std::optional<Decision> not_entitled(const Context& c, const Pod& pod, const std::string& what,
                                      std::span<const ProductDemand> amounts);
 
@@ -99,11 +102,11 @@ std::optional<Decision> not_entitled(const Context& c, const Pod& pod, const std
 void warn_of_drain(const Context& c, const Pod& pod, Decision& d);
 
 // --- policy_warn.cc ------------------------------------------------------------------------------
-// Adds a warning for each thing that prevents the alignment of CPUs, memory or NICs with the pod's
-// GPUs. It may be the QoS class, a fraction of a CPU, or RDMA in a container without a GPU.
+// Adds a warning for each cause that prevents the alignment of CPUs, memory or NICs with the pod's
+// GPUs. Such causes are the QoS class, a fraction of a CPU, and RDMA in a container without a GPU.
 void warn_of_alignment(const Pod& pod, Decision& d);
-// Returns why the present fleet could not hold the pod, even if it were empty. The text is empty if
-// it could, or if the fleet is unknown.
+// Returns why the present fleet could not hold the pod, even if no other pod were on the fleet. The
+// text is empty if the fleet could hold the pod, or if the fleet is unknown.
 std::string exceeds_fleet(const ClusterView& cluster, const Pod& pod);
 
 // --- policy_update.cc: a changed pod; policy_owner.cc: a Job or another owner -------------------

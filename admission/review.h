@@ -38,12 +38,12 @@ struct Review {
   // The object to be stored, and the object that is stored now. None if the request has no such
   // JSON object.
   std::optional<json::Value> object, old_object;
-  // True: the API server will not store the object. The answer does not depend on this.
+  // True: the API server will not store the object. The answer does not depend on `dry_run`.
   bool dry_run = false;
 };
 
-// Parses reviews and reuses its buffers. It validates the complete document (structure and UTF-8),
-// even the parts that no code reads. So half a document never leads to a decision.
+// Parses reviews and reuses its buffers. The parser validates the complete document (structure and
+// UTF-8), even the parts that no code reads. So a truncated document never leads to a decision.
 class ReviewParser {
  public:
   // Parses `body`. kBodyPadding readable bytes must follow the body, and the body must not change

@@ -1,5 +1,6 @@
-// The webhook: answers HTTP requests with AdmissionReviews. It serves /mutate, /mutate/{cluster},
-// /validate and /validate/{cluster}, each with any query (kube-apiserver adds ?timeout=...).
+// The webhook: answers HTTP requests with AdmissionReviews. The webhook serves /mutate,
+// /mutate/{cluster}, /validate and /validate/{cluster}, each with any query (kube-apiserver adds
+// ?timeout=...).
 //
 //   200  a review with a decision, also when it is a denial
 //   400  malformed JSON, not admission.k8s.io/v1, no uid, too large: text with the reason
@@ -32,7 +33,7 @@ struct AdmissionBasis {
 // The options of a webhook. Each function may be called on all I/O threads at once.
 // `basis` and `now_ns` must be set.
 struct WebhookOptions {
-  // Returns the newest basis. It must never block.
+  // Returns the newest basis. The function must never block.
   std::function<AdmissionBasis()> basis;
   // What happens while there is no View. True: GPU pods are gated. False: the answer is 503.
   bool gates_without_view = false;

@@ -1,5 +1,5 @@
-// Writes bodies of events.k8s.io/v1 Events, which show people in the cluster what Subak did. An
-// event that happens again stays one object, whose count rises.
+// Writes bodies of events.k8s.io/v1 Events, which show people in the cluster what Subak did. If an
+// event happens again, Subak makes no second object but raises the count of the existing one.
 // Source: https://kubernetes.io/docs/reference/kubernetes-api/cluster-resources/event-v1/ (also for
 // the bounds on the fields).
 // Threads: any; pure functions.
@@ -29,7 +29,7 @@ struct KubeEvent {
   // such as "Queue". Both are cut at 128 bytes, the limit of the API.
   std::string_view reason;
   std::string_view action;
-  // A sentence for people. It is cut at 1,024 bytes, with a note that it was cut.
+  // A sentence for people. A longer note is cut at 1,024 bytes and says that it was cut.
   std::string_view note;
   // True: the event has the type Warning, because the problem does not go away by itself. False:
   // the type is Normal.

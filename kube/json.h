@@ -1,8 +1,9 @@
-// Reads outside JSON on simdjson's DOM, and writes texts into Subak's JSON. member() reads an
-// object from its start. Use member() for a fixed number of names, so that the work is linear in
-// the text. Use Members to look up names that come from outside. A member of the wrong type counts
-// as absent, because the API server has validated its objects against their schema. Values point
-// into the parser's document and are valid until the parser's next parse.
+// Reads JSON from outside the service with simdjson's DOM, and writes strings into JSON that Subak
+// makes. member() searches an object from its start. Use member() only for a fixed number of names,
+// so that the work stays linear in the length of the text. Use Members to look up names that come
+// from outside. A member of the wrong type counts as absent, because the API server has validated
+// its objects against their schema. Values point into the parser's document and are valid until the
+// parser's next parse.
 // Threads: any, but each document belongs to one thread.
 #pragma once
 
@@ -35,7 +36,7 @@ using Value = simdjson::dom::element;
 // longest text. After a text of more than kKeptBytes, the next small text frees the memory.
 class Parser {
  public:
-  // Returns the root of `text`, which is valid until the next text. `padded` says that
+  // Returns the root of `text`, which is valid until the next call of parse(). `padded` says that
   // simdjson::SIMDJSON_PADDING readable bytes follow the text. Then the text is parsed without a
   // copy.
   simdjson::simdjson_result<Value> parse(std::string_view text, bool padded = false);
@@ -102,7 +103,7 @@ inline bool boolean(Value v, std::string_view key) {
   return found && boolean(*found);
 }
 
-// Returns the number; `otherwise` if `v` is no integer, or does not fit 63 bits and a sign.
+// Returns the number; `otherwise` if `v` is not an integer that fits into 64 bits with sign.
 inline std::int64_t integer(Value v, std::int64_t otherwise = 0) {
   std::int64_t i = 0;
   return v.get(i) == simdjson::SUCCESS ? i : otherwise;

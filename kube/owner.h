@@ -76,8 +76,8 @@ struct OwnerRecord {
   OwnerKind kind = OwnerKind::kJob;
   // From the owner's metadata. With resource_version, a write fails if the object has changed.
   std::string ns, name, uid, resource_version;
-  // The uid of the owner's own controller; for a job of a JobSet that is the JobSet. Empty: it has
-  // no controller.
+  // The uid of the owner's own controller; for a job of a JobSet that is the JobSet. Empty: the
+  // owner has no controller.
   std::string parent;
   // How the owner's pods form gangs.
   Together together = Together::kNone;
@@ -96,8 +96,8 @@ struct OwnerRecord {
   std::vector<OwnerRole> roles;
   // The value of spec.suspend. nullopt: the kind has no such field.
   std::optional<bool> suspended;
-  // True: the owner creates no further pods. It has ended, or its successPolicy or a failure has
-  // decided that it ends. Its own controller ends the pods that still run.
+  // True: the owner creates no further pods. The owner has ended, or its successPolicy or a failure
+  // has decided that it ends. Its own controller ends the pods that still run.
   bool ended = false;
   // True: the owner is being deleted, and its pods will be deleted too.
   bool deleted = false;

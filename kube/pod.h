@@ -46,7 +46,7 @@ struct PodKey {
   Text value;
   // True: the key is present, as a label or as an annotation.
   bool set = false;
-  // True: the key is a label. It may also be an annotation.
+  // True: the key is a label. The key may be an annotation too.
   bool label = false;
   // True: label and annotation have different values. `value` is the value of the label.
   bool conflict = false;
@@ -56,12 +56,13 @@ struct PodKey {
 // of read_pod().
 std::string key_field(std::string_view path, const PodKey& key, std::string_view name);
 
-// The keys as written. read_keys() checks the values and records mistakes in the pod.
+// Subak's keys of a pod, as its user wrote them. read_keys() checks the values and records mistakes
+// in the pod.
 struct PodKeys {
   PodKey account, user, job, gang_size, rank, time_limit, priority;
   std::array<PodKey, kWishCount> wishes;  // by Wish::place
 
-  // The key of a wish. A wish without a key is never set.
+  // Returns the key of a wish (model/gang_terms.h). A wish that has no key of its own is never set.
   template <class T>
   const PodKey& of(const Wish<T>& wish) const {
     return wishes[wish.place];
@@ -102,8 +103,8 @@ struct Owner {
   Text api_version, kind, name, uid;
 };
 
-// One container with something that the policy checks. It may be an ephemeral container. Such a
-// container requests no resources, but may see devices that were not given to it.
+// One container that has a property which the policy checks. An ephemeral container requests no
+// resources, but it may see devices that it did not request.
 struct ContainerNote {
   // The path of the container: "spec.containers[0]".
   std::string field;
@@ -189,7 +190,7 @@ struct Pod {
   // Keys with Subak's prefix that Subak does not know.
   std::vector<Text> unknown_keys;
   Gang gang;
-  // The gang's wishes, from Subak's keys.
+  // What the gang asks for beyond the shapes of its pods, such as a topology, from Subak's keys.
   GangTerms terms;
   // The rank from Subak's key. -1: it is not set.
   std::int32_t rank = -1;
@@ -222,14 +223,14 @@ std::uint32_t stated_gang_size(const Pod& pod);
 // True if neither the pod nor its marks say how many pods start together. The owner object may say
 // so (kube/owner.h).
 bool asks_owner(const Pod& pod);
-// Puts the pod into a gang of `size`, a number from the pod's owner. The gang has all pods that the
-// marks put into one group. With `of_controller`, the gang has all pods of the pod's own
-// controller. The function does nothing if the pod itself says otherwise, or if `size` is 1.
-// `is_rest`: some pods of the gang are done, so even a single pod is a gang.
+// Puts the pod into a gang of `size` pods; this number comes from the pod's owner. The gang has all
+// pods that the marks put into one group. With `of_controller`, the gang has all pods of the pod's
+// own controller. The function does nothing if the pod itself says otherwise, or if `size` is 1.
+// `is_rest`: some pods of the gang have ended already, so even a single remaining pod is a gang.
 void join_gang(Pod& pod, std::uint32_t size, bool of_controller, bool replaced_alone,
                bool is_rest = false);
 // Returns the name of the LeaderWorkerSet if the pod's gang is one of the groups of such a set.
-// Empty: it is not, or the pod says otherwise.
+// Empty: the gang is no such group, or the pod itself states another gang.
 Text worker_set_of(const Pod& pod);
 // Puts the pod into this LeaderWorkerSet. Each group of the set has `without_gpus` non-GPU pods,
 // which get no ranks. The gang's owner is "uid+group", because each group comes and goes by itself.
@@ -239,12 +240,12 @@ void join_worker_set(Pod& pod, std::string_view uid, std::uint32_t without_gpus,
 // Returns the name of the gang whose size the pod states, even if the pod has no GPUs. Empty: the
 // pod states no size.
 std::string stated_gang(const Pod& pod);
-// Says that the stated size includes `count` non-GPU pods, which get no rank. The gang still has at
-// least one rank.
+// Records that the stated size includes `count` non-GPU pods, which get no rank. The gang still has
+// at least one rank.
 void leave_out_non_gpu_members(Pod& pod, std::uint32_t count);
 
 // True if a mark says that the pod starts together with other pods, and no mark says with how many.
-// These are pods of Kubeflow, MPI, Ray, Kueue, the coscheduling plugin, Volcano, KAI and
+// Such pods are pods of Kubeflow, MPI, Ray, Kueue, the coscheduling plugin, Volcano, KAI and
 // spec.schedulingGroup without a size. If the pods of such groups started one by one, two groups
 // could wait for each other for ever.
 bool lacks_gang_size(const Pod& pod);
@@ -280,8 +281,8 @@ std::string_view other_manager_of(const Pod& pod, const std::vector<std::string>
 const std::vector<std::string>& default_other_schedulers();
 
 // Reads one pod in JSON, as `kubectl get pod -o json` prints it, with the default schedulers and no
-// extra GPU resources. Edges that watch pods use it. Returns kInvalid if the text is not JSON or
-// not an object.
+// extra GPU resources. Edges that watch pods use this function. Returns kInvalid if the text is not
+// JSON or not an object.
 Result<PodRecord> pod_record_from_json(std::string_view text);
 
 // --- steps of read_pod, one file each ------------------------------------------------------------

@@ -1,5 +1,6 @@
 // Reads the position of a pod among the members of its gang from its labels and annotations.
-// Neighbours in rank order communicate most, so the search places them next to each other.
+// Pods with neighbouring ranks communicate most, so the placement search puts them next to each
+// other.
 // Sources:
 //   subak.gpu/rank                                 Subak's own, before all others
 //   leaderworkerset.sigs.k8s.io/worker-index       LeaderWorkerSet: the leader is 0
@@ -48,7 +49,8 @@ std::vector<RoleRanks> role_ranks(const OwnerRecord& owner);
 // Returns the rank of a pod of this JobSet, without gaps; rank_of() if the pod's job is unknown.
 std::int32_t rank_in(const std::vector<RoleRanks>& roles, const Pod& pod);
 
-// Returns the mark that would set the rank: "label subak.gpu/rank".
+// Returns a text that says how a user can give the pod a rank, such as "label subak.gpu/rank (0, 1,
+// ...)".
 std::string how_to_rank(const Pod& pod);
 
 }  // namespace subak

@@ -19,8 +19,8 @@
 
 namespace subak {
 
-// The fields of a gated pod, as last read, that release_patch() needs. They are so few that they
-// can be stored for each pod.
+// The fields of a gated pod, as last read, that release_patch() needs. These fields are so few that
+// the edge can store them for each pod.
 struct GatedPod {
   // A term of the pod's required node affinity.
   struct Term {
@@ -31,18 +31,19 @@ struct GatedPod {
     // The one node that the term's matchFields name; empty if they name none.
     std::string pin;
   };
-  // How much of the path to required node affinity exists. A patch must add the missing part at
-  // once.
+  // How much of the path to required node affinity exists in the pod. A patch must add the missing
+  // part in one operation.
   enum class Affinity : std::uint8_t { kNone, kOther, kPreferred, kRequired };
 
-  // Neither is ever empty. The patch tests the version.
+  // The uid and the resource version of the pod, never empty. The patch applies only to this
+  // version.
   std::string uid, resource_version;
   // The index of Subak's gate in spec.schedulingGates.
   std::size_t gate = 0;
   // The existing part of the path to required node affinity. kOther: spec.affinity exists.
   // kPreferred: spec.affinity.nodeAffinity exists too.
   Affinity affinity = Affinity::kNone;
-  // The terms. They are set only with kRequired.
+  // The terms of the required node affinity; set only if `affinity` is kRequired.
   std::vector<Term> terms;
   // True: metadata.annotations exists, so that a patch may add a member to it.
   bool has_annotations = false;

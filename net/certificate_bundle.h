@@ -1,6 +1,6 @@
 // Makes a CA, and a server certificate with its key ("pair") that the CA signs. The CA's key is
-// discarded, so that a later reader of the folder cannot sign with it. So a new pair needs a new
-// CA.
+// discarded, so that a later reader of the folder cannot sign with this key. So a new pair needs a
+// new CA.
 // Threads: any; pure functions.
 #pragma once
 
@@ -12,7 +12,8 @@
 
 namespace subak {
 
-// A certificate is valid from this long before it is made, because clocks of clients may be behind.
+// How long before its creation a certificate begins to be valid. The clocks of clients may be
+// behind by this time.
 constexpr DurationMs kClockSlackMs = kHourMs;
 
 // A server certificate, its key, and the certificate of the CA that signed it, all in PEM.
@@ -21,9 +22,9 @@ struct CertificateBundle {
   std::string ca_pem, cert_pem, key_pem;
 };
 
-// Makes ECDSA P-256 certificates, valid from `now` for limits::kOwnCaMs. They are for these names:
-// localhost, subak.subak-system.svc, 127.0.0.1, ::1 and `names` (an IP literal becomes an IP name).
-// `now` is the wall clock. The call fails only if OpenSSL fails.
+// Makes ECDSA P-256 certificates, valid from `now` for limits::kOwnCaMs. The server certificate is
+// for these names: localhost, subak.subak-system.svc, 127.0.0.1, ::1 and `names` (an IP literal
+// becomes an IP name). `now` is the wall clock. The call fails only if OpenSSL fails.
 Result<CertificateBundle> make_certificate_bundle(const std::vector<std::string>& names,
                                                   TimeMs now);
 

@@ -44,14 +44,16 @@ Result<std::string> read_text(const std::string& file);
 // PEM, or has the key of another certificate.
 Result<TlsMaterial> load_tls(const std::string& cert_file, const std::string& key_file);
 
-// Has the pair of certificate and key that is in use. It changes to a new pair on disk once both
-// files are complete and match. Until then it uses the old pair, and calls `on_error` once for each
-// change of the files.
+// Has the pair of certificate and key that is in use. The store changes to a new pair on disk once
+// both files are complete and match. Until then it uses the old pair, and calls `on_error` once for
+// each change of the files.
 class CertificateStore {
  public:
-  // The function that gets the error of a pair that could not be used. It may be empty.
+  // The type of a function that gets the error of a pair that could not be used. The function may
+  // be empty.
   using OnError = std::function<void(const Error&)>;
-  // The function that may create or replace the files. Empty: other programs make the files.
+  // The type of a function that may create or replace the files. Empty: other programs make the
+  // files.
   using Renew = std::function<void()>;
   // Reads the pair for the first time, and fails with the errors of load_tls(). Each poll calls
   // `renew`, unless that is empty, before it reads the files.
@@ -61,7 +63,7 @@ class CertificateStore {
   // Checks the files (a few system calls) and reads them if they changed. True if the pair is new.
   // Calls `on_error` and `renew` on the calling thread. Threads: one at a time.
   bool poll();
-  // Returns the pair in use, never nullptr. It stays valid after a change. Threads: any.
+  // Returns the pair in use, never nullptr. The pair stays valid after a change. Threads: any.
   std::shared_ptr<const TlsMaterial> current() const;
   // Returns when the pair in use expires. Threads: any.
   TimeMs expires_at_ms() const { return expires_at_ms_; }

@@ -92,7 +92,7 @@ class ConnectionLimiter {
   // connections have not ended yet, it returns false and frees nothing.
   bool evict(const Peer& guest);
   // True if so many evicted connections are still closing that evict() would return false. A new
-  // connection then waits in the kernel's queue until one of these has ended.
+  // connection then waits in the kernel's queue until one of the evicted connections has ended.
   bool crowded() const;
   // Counts a new connection that was closed at once.
   void refused() { ++counters_.refused; }
@@ -100,7 +100,8 @@ class ConnectionLimiter {
   // Expects a connection that this process will make from the address and port `own`. The process
   // has bound this port, so no other peer can connect from it.
   void expect(const Peer& own);
-  // Ends the expectation of that connection. Returns true if the connection has arrived.
+  // Stops expecting the connection from the address and port `own`. Returns true if the connection
+  // has arrived.
   bool forget(const Peer& own);
 
   // The counters may be read at any time, without a lock.
@@ -122,7 +123,7 @@ class ConnectionLimiter {
   std::map<std::array<std::uint8_t, 16>, std::size_t> guests_ SUBAK_GUARDED_BY(mutex_);
   // Probes that this process has announced with expect(). True: the probe has arrived.
   std::map<Peer, bool> expected_ SUBAK_GUARDED_BY(mutex_);
-  // The sum of guests_.
+  // The sum of the numbers in guests_.
   std::size_t all_ SUBAK_GUARDED_BY(mutex_) = 0;
   // Connections in reserved slots.
   std::size_t own_ SUBAK_GUARDED_BY(mutex_) = 0;

@@ -1,6 +1,6 @@
-// A small HTTP/1.1 server, with TLS or without. It supports keep-alive and pipelining, and bounds
-// each request, each wait and the number of connections. listener.cc uses Asio and Beast, but other
-// files do not see these libraries.
+// A small HTTP/1.1 server, with TLS or without. The server supports keep-alive and pipelining, and
+// bounds each request, each wait and the number of connections. listener.cc uses Asio and Beast,
+// but other files do not see these libraries.
 //
 // Limits (core/limits.h), and what happens beyond each limit:
 //   kMaxHttpHeaderBytes   431 and close
@@ -9,8 +9,8 @@
 //   kHttpReadMs           for a request: the connection is closed
 //   kHttpIdleMs           between requests: the connection is closed
 //   kMaxHttpConnections, kMaxHttpConnectionsPerPeer (of one address)
-//                         closes the connection that has owed a complete request for longest, idle
-//                         or slow; if all are being answered, the new one
+//                         closes the connection that waits longest for a complete request;
+//                         if all connections have one, closes the new connection
 // Bytes that are not HTTP: 400 and close.
 //
 // Threads: any thread may serve any connection, so a slow request occupies one thread and delays
@@ -34,8 +34,8 @@
 
 namespace subak {
 
-// A complete request. It points into the connection's buffers and is invalid after the handler
-// returns.
+// A complete request. The request points into the connection's buffers and is invalid after the
+// handler returns.
 struct HttpRequest {
   // The method as received: "POST".
   std::string_view method;
@@ -130,8 +130,9 @@ class Listener {
   const ListenerCounters& counters() const;
   // Returns the present counts of the listener's connections.
   ConnectionStats connections() const;
-  // Requests "/" from itself over a new connection in a reserved slot. Any answer counts. Blocks
-  // for twice `patience` at most. Call it between start() and stop(), one call at a time.
+  // Requests "/" from this listener over a new connection in a reserved slot. Any HTTP answer
+  // counts. Blocks for twice `patience` at most. Call it between start() and stop(), one call at a
+  // time.
   ProbeResult probe(DurationMs patience);
 
  private:

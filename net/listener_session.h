@@ -27,7 +27,7 @@ struct PaddedBody {
   struct value_type {
     // The stored bytes. If the body is too large, they are only its beginning.
     std::string data;
-    // The most bytes to store. It is set before the first byte comes.
+    // The most bytes to store. The session sets `limit` before the first byte comes.
     std::size_t limit = 0;
     // True: the body had more bytes than `limit`.
     bool too_large = false;
@@ -105,9 +105,9 @@ inline HttpResponse plain_text(int status, std::string text) {
   return {status, "text/plain; charset=utf-8", std::move(text)};
 }
 
-// One connection over `Stream`: a Socket, or a TlsStream. It reads a request, answers it, then
-// reads the next request. Pending operations own the session, so the session is destroyed after the
-// last of these operations. All private functions run on the session's strand.
+// One connection over `Stream`: a Socket, or a TlsStream. The session reads a request, answers the
+// request, then reads the next one. Pending operations own the session, so the session is destroyed
+// after the last of these operations. All private functions run on the session's strand.
 template <class Stream>
 class Session : public SessionBase {
  public:

@@ -22,8 +22,8 @@ namespace subak::net {
 namespace asio = boost::asio;
 using asio::ip::tcp;
 using ErrorCodeOf = boost::system::error_code;
-// The concrete executor type. It halves the compile time and saves an indirection for each
-// operation.
+// The executor type of an io_context, in place of Asio's type-erased executor. This halves the
+// compile time and saves an indirection for each operation.
 using Executor = asio::io_context::executor_type;
 // Handlers of one connection never run at the same time.
 using Strand = asio::strand<Executor>;
@@ -40,8 +40,8 @@ constexpr DurationMs kAcceptRetryMs = 100;
 
 struct Shared;
 
-// One connection. It runs on its strand: on any of the threads, but on one thread at a time. The
-// control thread reads only atomics and the fields that Shared::mutex guards.
+// One connection. A connection runs on its strand: on any of the threads, but on one thread at a
+// time. The control thread reads only atomics and the fields that Shared::mutex guards.
 class SessionBase : public std::enable_shared_from_this<SessionBase> {
  public:
   // What the connection does now. In all states except kHandling and kWriting, it waits for the
@@ -84,7 +84,7 @@ class SessionBase : public std::enable_shared_from_this<SessionBase> {
 
   // Outlives all sessions.
   Shared& shared_;
-  // The present state. Only the strand writes it.
+  // The present state. Only the strand writes `state_`.
   std::atomic<State> state_ = State::kHandshake;
 
  private:
@@ -114,17 +114,17 @@ struct Shared {
   std::atomic<std::uint64_t> steps{0};
   // begin_stop() sets this once. After that, no connection begins a new request.
   std::atomic<bool> stopping{false};
-  // The time since the stop began. Only the control thread uses it.
+  // The time since the stop began. Only the control thread uses `stopping_ms`.
   DurationMs stopping_ms = 0;
 
   // Guards `sessions` and SessionBase::evicted.
   Mutex mutex;
   std::list<SessionBase*> sessions SUBAK_GUARDED_BY(mutex);
-  // Accepts connections, checks time-outs and changes certificates. It has a thread of its own, so
-  // no request delays it.
+  // Accepts connections, checks time-outs and changes certificates. `control` has a thread of its
+  // own, so no request delays it.
   asio::io_context control{1};
   Timer tick{control};
-  // Serves the requests. It is the last member, because its handlers own the sessions.
+  // Serves the requests. `io` is the last member, because its handlers own the sessions.
   asio::io_context io;
 
   // arm_tick(), sweep(), begin_stop() and make_room() run on the control thread. Only the first
@@ -134,7 +134,7 @@ struct Shared {
   // Expires the connections whose state lasted too long. Kills all connections when the grace of a
   // stop has passed.
   void sweep();
-  // Ends all connections without a request in flight; the others end after their answer.
+  // Ends all connections without a request in flight. The other connections end after their answer.
   void begin_stop();
   // Closes one connection to make room for `peer`. `full`: why the limiter did not let `peer` in.
   // Returns false if it may close no connection.
@@ -178,8 +178,8 @@ inline DurationMs limit_of(SessionBase::State state, const ListenerOptions& o) {
   return state == SessionBase::State::kClosing ? kCloseMs : o.read_ms;
 }
 
-// The references make all sessions stay alive. Otherwise a session could end while this code holds
-// the lock, and the session's destructor would wait for the same lock.
+// The shared pointers in `out` make all sessions stay alive. Otherwise a session could end while
+// this code holds the lock, and the session's destructor would wait for the same lock.
 inline std::vector<std::shared_ptr<SessionBase>> Shared::all() {
   std::vector<std::shared_ptr<SessionBase>> out;
   const MutexLock lock(mutex);

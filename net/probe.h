@@ -1,5 +1,6 @@
-// Lets a service test its own listener, over a real connection to the listener's real socket. The
-// result says whether the listener works, even if this process has no free socket.
+// Lets a service test its own listener, over a real connection to the listener's real socket. If
+// this process has no free socket for the probe, the result says so and does not blame the
+// listener.
 #pragma once
 
 #include <cstdint>

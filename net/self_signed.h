@@ -2,10 +2,10 @@
 // The service makes the next CA long before the old CA expires. The service changes to the next
 // CA's pair once clients have had time to trust both CAs.
 //
-// In the folder, tls.crt and tls.key are the pair in use. ca.crt has the CA of this pair. It also
-// has the next CA, or the last CA while that is valid. next.crt and next.key are the pair of the
-// next CA. Files have mode 0600, and each file is replaced atomically. After a crash between two
-// files, the next call repairs the folder.
+// In the folder, tls.crt and tls.key are the pair in use. ca.crt has the CA of this pair. The file
+// ca.crt also has the next CA, or the last CA while that is valid. next.crt and next.key are the
+// pair of the next CA. Files have mode 0600, and each file is replaced atomically. After a crash
+// between two files, the next call repairs the folder.
 // Threads: one at a time for each folder.
 #pragma once
 
@@ -25,14 +25,14 @@ struct SelfSigned {
   enum class Did : std::uint8_t {
     // Nothing was due.
     kNothing,
-    // It made the first pair, or a new pair because the old pair is broken or expired. Clients do
-    // not trust the new pair yet.
+    // The call made the first pair, or a new pair because the old pair is broken or expired.
+    // Clients do not trust the new pair yet.
     kMade,
-    // It added the next CA to ca.crt.
+    // The call added the next CA to ca.crt.
     kAnnounced,
-    // It changed to the pair of the next CA.
+    // The call changed to the pair of the next CA.
     kChanged,
-    // It removed an expired CA from ca.crt.
+    // The call removed an expired CA from ca.crt.
     kForgot,
   };
   // The paths of the pair in use and of ca.crt.

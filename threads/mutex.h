@@ -80,8 +80,8 @@ class CondVar {
                 Ready ready) SUBAK_NOT_ANALYSED {
     return wake_.wait_for(lock.lock_, most, ready);
   }
-  // Waits until a notification, but at most for `most`. It may also return for no reason, so check
-  // the condition after it.
+  // Waits until a notification, but at most for `most`. wait_for() may also return for no reason,
+  // so check the condition afterwards.
   template <class Rep, class Period>
   void wait_for(MutexLock& lock, std::chrono::duration<Rep, Period> most) {
     wake_.wait_for(lock.lock_, most);

@@ -1,10 +1,10 @@
 // Reads nodes, in the form that `kubectl get nodes -o json` prints, into NodeSpecs.
 //
-// It reads these fields, with their Kubernetes or NVIDIA names:
+// The functions read these fields, with their Kubernetes or NVIDIA names:
 //   metadata.name, metadata.labels, spec.unschedulable, spec.taints
-//   status.conditions[Ready]: a node that is not ready counts from the earlier of its last
-//     heartbeat and its last transition. A node without conditions (a file written by hand) counts
-//     as ready.
+//   status.conditions[Ready]: a node that is not ready counts as such since its last heartbeat or
+//     its last transition, whichever was earlier. A node without conditions (a file written by
+//     hand) counts as ready.
 //   status.allocatable cpu, memory, pods, and every other resource with a '/' in its name
 //   Groups, nearest first: the labels of KubeNodeOptions::topology_labels. A missing label counts
 //     as an empty name: the node is in no group at that level.
@@ -29,8 +29,8 @@
 //     - nvidia.com/mig.config.state is pending or rebooting
 //     - nvidia.com/gpu.deploy.device-plugin is paused-for-mig-change
 //     - a condition of KubeNodeOptions::fatal_conditions is True
-//     - none of its GPUs is allocatable. Then they count as working, because no field says which
-//       GPUs are sick; pods on the node stay.
+//     - none of its GPUs is allocatable. Then its GPUs count as working, because no field says
+//       which GPUs are sick; pods on the node stay.
 //   Devices of another maker (KubeNodeOptions::extra_gpus) are whole GPUs, of the product "GPU".
 //
 // Contradictions (NodeSpec::contradicts). Only allocatable resources count, because a former

@@ -36,8 +36,8 @@ class ApiServer {
   // It blocks for at most twice `patience`. Threads: any, between start() and shutdown().
   ProbeResult probe(DurationMs patience);
   ConnectionStats connections() const;  // any thread
-  // Sets the health status, which is SERVING after start(). Calls are answered whatever the status
-  // is.
+  // Sets the health status, which is SERVING after start(). The server answers calls even while the
+  // status is not SERVING.
   void set_serving(bool serving);
   // Reads the token file again, for example on SIGHUP. After an error, the tokens are unchanged.
   // Streams whose token was removed end with UNAUTHENTICATED. Streams whose token no longer has the

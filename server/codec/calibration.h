@@ -1,5 +1,5 @@
 // The durable form of the records for start-time calibration
-// (engine/forecast/calibration_record.h). It works like the durable form of facts
+// (engine/forecast/calibration_record.h). This form works like the durable form of facts
 // (server/codec/codec.h), but has its own version numbers. Threads: any; pure functions.
 #pragma once
 

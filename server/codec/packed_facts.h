@@ -21,7 +21,7 @@ class PackedFacts {
   struct Row {
     TimeMs time_ms = 0;
     std::uint32_t kind = 0;  // codec::kind_of()
-    // This points into the memory of the PackedFacts.
+    // The body of the fact. The view points into the memory of the PackedFacts.
     std::string_view body;
   };
   // Reads all facts, from the first on. Do not change the PackedFacts while a Cursor is in use.
@@ -50,7 +50,8 @@ class PackedFacts {
   // No row spans two blocks. A new block is added without copying the others. A row is a header,
   // then the body.
   std::deque<std::string> blocks_;
-  // The buffer in which add() encodes a body. It is a member so that each call reuses the memory.
+  // The buffer in which add() encodes a body. The buffer is a member, so that each call reuses its
+  // memory.
   std::string body_;
   std::size_t size_ = 0;
   std::uint32_t needs_ = 1;

@@ -1,8 +1,9 @@
 // Visitors that write and read the fields of any record that has fields(v); server/codec/codec.h
-// uses them. They use protobuf's wire format (https://protobuf.dev/programming-guides/encoding),
-// but none of protobuf's message classes. As in proto3, a field with its default value (0 or empty)
-// is not written. No record has a list of numbers, so there is no code for the packed form of such
-// lists. Threads: one at a time for each visitor; the functions are pure.
+// uses them. The visitors use protobuf's wire format
+// (https://protobuf.dev/programming-guides/encoding), but none of protobuf's message classes. As in
+// proto3, a field with its default value (0 or empty) is not written. No record has a list of
+// numbers, so there is no code for the packed form of such lists. Threads: one at a time for each
+// visitor; the functions are pure.
 #pragma once
 
 #include <google/protobuf/io/coded_stream.h>
@@ -197,12 +198,12 @@ void zero(T& record) {
   record.fields(visitor);
 }
 
-// Reads the fields of a record, like a program that knows `version` and all older versions. It
-// refuses a field or value of a newer version, because the next checkpoint would lose that data.
-// After a failure, `error` has the cause, `field` the place ("spec.mode"), and `got` what was
-// found. `in` has a limit, and the reader does not read beyond that limit. The memory of the result
-// is bounded by the number of bytes read. A field may occur several times: a scalar takes the last
-// value, and a list gets an element for each occurrence.
+// Reads the fields of a record, like a program that knows `version` and all older versions.
+// WireReader refuses a field or value of a newer version, because the next checkpoint would lose
+// that data. After a failure, `error` has the cause, `field` the place ("spec.mode"), and `got`
+// what was found. `in` has a limit, and the reader does not read beyond that limit. The memory of
+// the result is bounded by the number of bytes read. A field may occur several times: a scalar
+// takes the last value, and a list gets an element for each occurrence.
 struct WireReader {
   CodedInputStream& in;
   std::uint32_t version = 1;
@@ -214,7 +215,7 @@ struct WireReader {
   std::string field = {};
   std::string got = {};
 
-  // fields(v) calls this for each member. It acts only on the member whose tag was just read.
+  // fields(v) calls this for each member. The call acts only on the member whose tag was just read.
   template <class T>
   void operator()(FieldNumber number, std::string_view name, T& value) {
     if (found || WireFormatLite::GetTagFieldNumber(tag) != number.number) return;
@@ -285,7 +286,7 @@ struct WireReader {
     }
   }
 
-  // Reads a length. False: it is larger than the number of bytes that are left.
+  // Reads a length. False: the length is larger than the number of bytes that are left.
   bool read_length(int& length) {
     return in.ReadVarintSizeAsInt(&length) && length <= in.BytesUntilLimit();
   }

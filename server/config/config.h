@@ -1,8 +1,8 @@
-// The configuration that a process starts with. It comes from a YAML file (`apiVersion:
-// subak.gpu/v1`, `kind: Configuration`) and from flags. A flag takes precedence over the file. Each
-// key of the file has a flag, and each flag has a key (settings()). If a key is unknown or a value
-// is bad, the process does not start. The error names the file, the line, the key, the value found
-// and the value expected.
+// The configuration that a process starts with. The configuration comes from a YAML file
+// (`apiVersion: subak.gpu/v1`, `kind: Configuration`) and from flags. A flag takes precedence over
+// the file. Each key of the file has a flag, and each flag has a key (settings()). If a key is
+// unknown or a value is bad, the process does not start. The error names the file, the line, the
+// key, the value found and the value expected.
 //
 // Users may edit clusters, modes and policy while the service runs, so these values are optional
 // here. A start applies only the values that the file or a flag has. So a restart does not undo an
@@ -62,11 +62,12 @@ struct ClusterConfig {
   friend bool operator==(const ClusterConfig&, const ClusterConfig&) = default;
 };
 
-// Which failure a commit survives if the state is in a database.
+// The worst failure that a commit survives, if the state is in a database.
 enum class DatabaseDurability : std::uint8_t {
-  // The loss of the database server's machine, because a synchronous standby has the commit too.
+  // A commit survives the loss of the database server's machine, because a synchronous standby has
+  // the commit too.
   kReplicated,
-  // A crash of the database server.
+  // A commit survives a crash of the database server.
   kLocal,
 };
 template <>
@@ -82,12 +83,13 @@ struct Config {
   ListenAddress listen_webhook{"127.0.0.1", 9443};
   ListenAddress listen_grpc{"127.0.0.1", 9444};
   ListenAddress listen_http{"127.0.0.1", 9445};
-  // Further names that the HTTP port answers to. It always answers to IP addresses, localhost and
-  // the machine's name.
+  // Further host names under which the HTTP port answers requests. The port always answers requests
+  // to IP addresses, localhost and the machine's name.
   std::vector<std::string> http_hosts;
   // The paths of the PEM files of the certificate and its key. Set both or neither.
   std::string tls_cert, tls_key;
-  // The path of the token file. Empty: only callers on loopback are admitted, and they are admins.
+  // The path of the token file. Empty: only callers on loopback are admitted, and these callers are
+  // admins.
   std::string tokens;
   // False: callers on loopback are not admins. Without a token file, there is then no admin at all.
   bool loopback_admin = true;
@@ -144,10 +146,11 @@ struct Config {
   std::optional<std::vector<std::string>> fatal_conditions;
   // The value of KubeNodeOptions::topology_labels.
   std::vector<std::string> topology_labels;
-  // The value of Policy::system_namespaces. It always replaces the stored value, even if it is
-  // empty.
+  // The value of Policy::system_namespaces. The configured list always replaces the stored list,
+  // even if the configured list is empty.
   std::vector<std::string> system_namespaces;
-  // The value of Policy::priority_classes. It also always replaces the stored value.
+  // The value of Policy::priority_classes. The configured classes always replace the stored classes
+  // too.
   std::vector<PriorityClass> priority_classes;
   // Members of this group may remove Subak's gate.
   std::string break_glass_group = "subak:break-glass";
@@ -160,10 +163,10 @@ struct Config {
   // True: this start rebuilds the state from all facts, and does not use the checkpoint.
   bool ignore_checkpoint = false;
 
-  // True if this process follows the leader without TLS. It does so if the leader is on this
-  // machine and `follow_ca` is empty.
+  // True if this process follows the leader without TLS. The process follows without TLS if the
+  // leader is on this machine and `follow_ca` is empty.
   bool follows_plainly() const;
-  // Returns `stored`, with the values that are set here in place of the stored ones.
+  // Returns `stored`, after it has replaced each value that is set in this configuration.
   Policy policy_over(const Policy& stored) const;
 };
 
@@ -188,7 +191,7 @@ struct Setting {
   // settings.
   void (*clear)(Config&) = nullptr;
 };
-// Returns all settings, in the order of the help. They live as long as the process.
+// Returns all settings, in the order of the help. The settings live as long as the process.
 std::span<const Setting> settings();
 
 // What a command line without mistakes requests.

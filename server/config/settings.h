@@ -1,4 +1,4 @@
-// Readers of single values. They read values of the file and of the flags. Private to
+// Readers of single values. These functions read values of the file and of the flags. Private to
 // server/config.
 #pragma once
 

@@ -1,7 +1,7 @@
 // The routes of the HTTP port: /metrics, /healthz, /readyz, the console page at /, and the data of
 // that page at /api/summary. /readyz succeeds once the service answers the webhook and has answered
-// one read. If the service started without the database, it is enough that it answers the webhook.
-// /readyz?leader succeeds only if the service also accepts changes.
+// one read. If the service started without the database, /readyz succeeds once the service answers
+// the webhook. /readyz?leader succeeds only if the service also accepts changes.
 //
 // All routes are read-only and need no login. If other machines can reach the port, protect it as
 // you protect your dashboards. The routes do not use sockets: the listener calls handle().
@@ -55,8 +55,8 @@ class HttpRoutes {
   // Answers /metrics. It reads the figures of the engine on the follower's thread. If the follower
   // refuses the read, the page has only the other figures.
   void metrics(HttpDone done) const;
-  // Answers /api/summary on the follower's thread. If the follower refuses the read, it answers at
-  // once that it was refused.
+  // Answers /api/summary on the follower's thread. If the follower refuses the read, the answer
+  // says so at once.
   void summary(const HttpDone& done) const;
   HttpResponse healthz() const;
   // `to_lead`: the answer also requires that the service accepts changes.
@@ -70,7 +70,8 @@ class HttpRoutes {
 // Answers /metrics, /healthz and /readyz of a webhook-only replica. The replica is ready when its
 // listeners serve and it has a copy of what the leader's webhook decides by. After
 // limits::kFirstCopyMs, it is ready even without a copy: it then gates all GPU pods, which is safe.
-// It would not be safe if no replica of the webhook were ready.
+// If no replica of the webhook were ready, the API server would refuse GPU pods or let them pass
+// without a gate (failurePolicy).
 HttpResponse replica_answer(std::string_view method, std::string_view target,
                             const metrics::ReplicaState& state, const metrics::Events& events);
 
@@ -91,8 +92,8 @@ bool is_own_host(std::string_view host, const std::vector<std::string>& names);
 
 // Returns the console page: static HTML that reads /api/summary.
 std::string console_page(std::string_view version);
-// Returns the Content-Security-Policy of the console page. It allows only the page's own script and
-// style, and reads from the page's own origin.
+// Returns the Content-Security-Policy of the console page. The policy allows only the page's own
+// script and style, and reads from the page's own origin.
 std::string console_policy();
 // Returns the console's data as JSON: the totals, the clusters, the accounts without the users, and
 // the first jobs of the queue.

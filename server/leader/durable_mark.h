@@ -42,12 +42,13 @@ class DurableMark {
   // second.
   std::optional<Error> open();
   // Looks in the store for the last durable fact that this replica knows. If the store lacks that
-  // fact, it looks for an acceptance of that data loss. An error: it could not read the store, so
-  // it does not know whether the fact is missing. Call it before the first seen(), and again when
-  // this replica has taken the lead.
+  // fact, it looks for an acceptance of that data loss. An error: compare() could not read the
+  // store, so it is unknown whether the fact is missing. Call it before the first seen(), and again
+  // when this replica has taken the lead.
   std::optional<Error> compare(StoreReader& reader);
-  // Takes durable facts in order. This process or another one has committed them. If one of them is
-  // the missing fact, or accepts the data loss, missing() becomes nullopt. Threads: one at a time.
+  // Takes durable facts in order. This process or another process has committed these facts. If one
+  // of them is the missing fact, or accepts the data loss, missing() becomes nullopt. Threads: one
+  // at a time.
   void seen(const std::vector<Fact>& facts);
   // True if this replica knows no durable fact, or if compare() was called and missing() is
   // nullopt. Threads: any.
@@ -55,7 +56,7 @@ class DurableMark {
   // Returns the last durable fact that this replica knows, if the database lacks that fact.
   // nullopt: the database has the fact, or an operator has accepted the data loss. Threads: any.
   std::optional<MarkedFact> missing() const;
-  // Returns the number of the missing fact; 0: none is missing. Threads: any.
+  // Returns the number of the missing fact; 0: no fact is missing. Threads: any.
   std::uint64_t missing_seq() const { return missing().value_or(MarkedFact()).seq; }
 
   // Accepts that all facts after `word.until` are lost. Returns the last lost fact. After that,
@@ -68,8 +69,8 @@ class DurableMark {
   // stays until seen() gets the fact with the entry. Threads: any.
   std::optional<LossAccepted> word(std::string* actor) const;
 
-  // Returns the time of the last durable fact that this replica knows; 0: it knows none. Threads:
-  // any.
+  // Returns the time of the last durable fact that this replica knows; 0: this replica knows no
+  // such fact. Threads: any.
   TimeMs last_ms() const;
   // Writes the file now, if its content has changed. If the write fails, it logs the error.
   // Threads: any.
@@ -88,7 +89,7 @@ class DurableMark {
   MarkedFact written_ SUBAK_GUARDED_BY(file_mutex_);
   mutable Mutex mutex_;
   CondVar wake_;
-  // The last durable fact that this replica knows; seq 0: it knows none.
+  // The last durable fact that this replica knows. With seq 0, this replica knows no durable fact.
   MarkedFact known_ SUBAK_GUARDED_BY(mutex_);
   // True: compare() has looked for `known_` in the store.
   bool compared_ SUBAK_GUARDED_BY(mutex_) = false;

@@ -41,9 +41,9 @@ class LastCopy {
   Result<std::optional<Kept>> read() const;
 
   // Starts a thread that calls `newest` every few seconds. `newest` returns the View in use, and
-  // never nullptr. The thread replaces the file if the webhook could decide otherwise by the new
-  // View. If writes fail, the thread logs the first error, and then no further one until a write
-  // succeeds. Call keep() once.
+  // never nullptr. The thread replaces the file if the webhook could decide differently with the
+  // new View. If writes fail, the thread logs the first error, and then no further one until a
+  // write succeeds. Call keep() once.
   void keep(std::function<std::shared_ptr<const View>()> newest);
   // Does one round of the thread's work. Only the thread and tests call it.
   void look(const std::shared_ptr<const View>& newest);
@@ -54,8 +54,8 @@ class LastCopy {
   void run();
 
   const std::string path_;
-  // The start value of the file's checksum. It depends on the database, so the checksum of a file
-  // from another database does not match.
+  // The start value of the file's checksum. The start value depends on the database, so the
+  // checksum of a file from another database does not match.
   const std::uint32_t seed_;
   const AdmissionConfig config_;
   std::function<std::shared_ptr<const View>()> newest_;

@@ -57,7 +57,7 @@ class Standby {
  public:
   // What a standby uses. The objects of the references and pointers must outlive the standby.
   struct Ports {
-    // The store that the processes share. It decides which of them leads.
+    // The store that the processes share. The store decides which of the processes leads.
     SharedStore& store;
     Runtime& runtime;
     // The standby compares the store with this mark, and leads only if DurableMark::may_lead() is
@@ -66,12 +66,12 @@ class Standby {
     // Called on the standby's thread when this process leads and the runtime has all facts. If it
     // returns an error, the process ends.
     std::function<std::optional<Error>()> take_over;
-    // Called after an error on the standby's thread. It ends the process.
+    // Called after an error on the standby's thread. `fatal` ends the process.
     Fatal fatal;
-    // begin() calls it while it waits. True: the process must stop, so begin() returns an error. It
-    // may be empty.
+    // begin() calls `stop` while it waits. True: the process must stop, so begin() returns an
+    // error. `stop` may be empty.
     std::function<bool()> stop;
-    // Called again and again while begin() waits for a database that is unreachable. It may be
+    // Called again and again while begin() waits for a database that is unreachable. `away` may be
     // empty.
     std::function<void()> away = nullptr;
   };

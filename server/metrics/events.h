@@ -1,7 +1,8 @@
-// Counters and histograms of past events, which the engine's state does not have. They begin at the
-// start of the process. They are instruments of prometheus-cpp, in a separate registry. The
-// runtime, the webhook and others report events, and /metrics reads the values. Threads: any may
-// call every function, unless its comment says otherwise. No function blocks for long.
+// Counters and histograms of past events, which the engine's state does not have. The counters
+// begin at the start of the process. They are instruments of prometheus-cpp, in a separate
+// registry. The runtime, the webhook and others report events, and /metrics reads the values.
+// Threads: any may call every function, unless its comment says otherwise. No function blocks for
+// long.
 #pragma once
 
 #include <prometheus/counter.h>
@@ -28,14 +29,14 @@ inline constexpr std::array<std::string_view, 3> kClasses{"low", "normal", "high
 // priorities above 0 are high.
 std::size_t class_of(std::int32_t priority);
 
-// An attempt that got a placement by a durable batch. What the job requests must be looked up in
-// the follower's engine.
+// An attempt that got a placement in a durable batch. The record does not have the job's request;
+// look_up() reads the request from the follower's engine.
 struct Reservation {
   // The job that was placed.
   JobId job;
-  // When the attempt started, by the time of its fact.
+  // When the attempt started: the time of the fact that has its placement.
   TimeMs at_ms = 0;
-  // True: the record is of a preemption, and the attempt ended at `at_ms`.
+  // True: the record describes a preemption instead, and the attempt ended at `at_ms`.
   bool preempted = false;
 };
 using Reservations = std::vector<Reservation>;
@@ -53,16 +54,16 @@ class Events {
   // read an engine with the facts of this batch.
   Reservations durable(const Released& batch);
   // Counts the placements with their topology. If `engine` is nullptr, because no engine was
-  // available, they count with an unknown topology. A hold that was only extended does not count
-  // again. Also counts the GPU time of preempted attempts.
+  // available, the placements count with an unknown topology. A hold that was only extended does
+  // not count again. Also counts the GPU time of preempted attempts.
   void look_up(const Reservations& reservations, const Engine* engine);
   // Counts the input if it begins a list. It also stores the time of the input as the time at which
   // the edge of that cluster was last heard.
   void input(const Input& input);
   // Counts a scheduling pass that took `us` microseconds.
   void pass(std::int64_t us);
-  // Counts the start of a job that had a start estimate. The follower calls it. `error_ms`: how far
-  // the actual start is from the first estimate, in either direction.
+  // Counts the start of a job that had a start estimate. The follower calls told_start().
+  // `error_ms`: how far the actual start is from the first estimate, in either direction.
   void told_start(DurationMs error_ms);
   // --- reported by the webhook -------------------------------------------------------------------
   // Counts a decision that took `us` microseconds. `decision` is the name of a Verdict, and
@@ -101,7 +102,7 @@ class Events {
   prometheus::Counter& reservations_expired_;
   Counters& releases_refused_;
   Counters& attempts_ended_;
-  // Preempted jobs, and the GPU time that their attempts had held.
+  // Counts preempted jobs, and the GPU time that their attempts had held.
   struct Preempted {
     Counters& jobs;
     prometheus::Counter& gpu_seconds;

@@ -1,7 +1,7 @@
 // Builds metric families whose values are read at each scrape and not stored between scrapes, such
-// as the state of the service, its clusters and domains. It uses the data model of prometheus-cpp,
-// so that the serializer of prometheus-cpp can write the families. Threads: one at a time; each
-// page has its own object.
+// as the state of the service, its clusters and domains. Families uses the data model of
+// prometheus-cpp, so that the serializer of prometheus-cpp can write the families. Threads: one at
+// a time; each page has its own object.
 #pragma once
 
 #include <prometheus/metric_family.h>
@@ -21,8 +21,9 @@ using Labels = std::initializer_list<std::pair<std::string_view, std::string_vie
 // and accepts two samples with the same labels.
 class Families {
  public:
-  // Begin a family. The samples that are added until the next family begins belong to it. `name`
-  // begins with subak_ and has the unit; the name of a counter ends in _total. `help` is one line.
+  // counter() and gauge() begin a family. The samples that are added until the next family begins
+  // belong to this family. `name` begins with subak_ and has the unit; the name of a counter ends
+  // in _total. `help` is one line.
   void counter(std::string_view name, std::string_view help);
   void gauge(std::string_view name, std::string_view help);
   // Adds a sample to the family that was begun last; there must be one. Names of labels match

@@ -35,7 +35,7 @@ Result<std::optional<std::int64_t>> measure_drift(const Balances& kept, StoreRea
 // run must read: a long run begins later, so that it does not slow the start of the service.
 DurationMs audit_first_wait_ms(std::uint64_t rows);
 
-// The auditing thread, which has a low priority. It makes the first run after
+// The auditing thread, which has a low priority. The thread makes the first run after
 // audit_first_wait_ms(). Later runs are so rare that they take at most a fiftieth of the time of
 // one core. If the drift is not zero, the thread logs an error.
 class LedgerAudit {

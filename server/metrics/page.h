@@ -5,7 +5,7 @@
 //
 // Dashboards depend on the names of the metrics. The number of values of each label is bounded:
 // limits::kMetricAccounts bounds accounts, and the configuration bounds clusters, products and
-// profiles. All other labels have a closed set of values. There are series for each user only if
+// profiles. All other labels have a closed set of values. The page has series for each user only if
 // the configuration says so. Threads: any; pure functions, except read_process().
 #pragma once
 
@@ -62,18 +62,19 @@ struct EdgeState {
   std::vector<std::pair<std::string, std::uint64_t>> writes;
   // The number of releases that were given up, by reason.
   std::map<std::string, std::uint64_t> refused;
-  // `opened_outside`: the number of gates that the edge opened of pods that Subak does not manage.
-  // `unreadable`: objects that the edge could not read. `not_taken`: updates that the core refused.
-  // `events`: Events that the edge sent.
+  // `opened_outside`: the number of gates that the edge opened on pods that Subak does not manage.
+  // `unreadable`: the number of objects that the edge could not read. `not_taken`: the number of
+  // updates that the core refused. `events`: the number of Events that the edge sent.
   std::uint64_t opened_outside = 0, unreadable = 0, not_taken = 0, events = 0;
   // The number of pods that wait until the core has room for them.
   std::size_t put_off = 0;
-  // The error of the node's clock that is furthest off; negative: that clock is ahead.
+  // The clock error of the node whose clock is furthest off, in ms. Positive: the clock is behind;
+  // negative: it is ahead.
   DurationMs clock_behind_ms = 0;
 };
 
-// What the webhook decides by after a start, until there is a View. There is no View yet if a
-// shared store is unreachable at the start.
+// Describes the data by which the webhook decides after a start, until there is a View. There is no
+// View yet if a shared store is unreachable at the start.
 struct StartState {
   // True: the store was unreachable.
   bool away = false;
@@ -138,8 +139,8 @@ struct ShellState {
   std::vector<EdgeState> edges;
 };
 
-// The state of a webhook-only replica. It sets these members of `shell`: version, now_ms, start_ms,
-// uptime_ms, process, listeners and certificate_end_ms.
+// The state of a webhook-only replica. The replica sets these members of `shell`: version, now_ms,
+// start_ms, uptime_ms, process, listeners and certificate_end_ms.
 struct ReplicaState {
   // All members that are not set have their default.
   ShellState shell;
@@ -159,10 +160,10 @@ std::string missing_text(std::uint64_t known, std::uint64_t last);
 
 // Writes all metrics except those of the engine and of Events.
 void write_state(Families& out, const ShellState& state);
-// These two write the metrics of the engine as of `now`, which must not be before Engine::now().
-// write_accounts() also returns the metrics of accounts as text, because text is faster for them
-// (measured in docs/design/0008). `most`: how many accounts have series. `users`: users have series
-// too.
+// write_fleet() and write_accounts() write the metrics of the engine as of `now`, which must not be
+// before Engine::now(). write_accounts() also returns the metrics of accounts as text, because text
+// is faster for them (measured in docs/design/0008). `most`: how many accounts have series.
+// `users`: users have series too.
 void write_fleet(Families& out, const Engine& engine, const Survey& survey, TimeMs now);
 std::string write_accounts(Families& out, const Engine& engine, const Survey& survey, TimeMs now,
                            bool users, std::size_t most = limits::kMetricAccounts);

@@ -1,7 +1,8 @@
-// Collects the figures for which it must look at every job that waits or holds GPUs. It collects
-// them when a scrape needs them, but at most once in limits::kSurveyEveryMs. It collects more
-// rarely if it would otherwise take more than a fiftieth of the time of one core. A scrape between
-// two collections gets the last figures. Threads: look() runs only on the follower's thread.
+// Collects the figures for which it must look at every job that waits or holds GPUs. The collector
+// updates these figures when a scrape needs them, but at most once in limits::kSurveyEveryMs.
+// Updates are rarer if they would otherwise take more than a fiftieth of the time of one core. A
+// scrape between two collections gets the last figures. Threads: look() runs only on the follower's
+// thread.
 #pragma once
 
 #include <cstdint>

@@ -1,8 +1,8 @@
 // Gets copies of the data by which the leader's webhook decides (ClusterService.Static), and holds
 // the newest complete copy in memory. If the leader is unreachable, the last copy stays in use, and
-// LeaderCopy tries to connect again. If a new copy is invalid, it refuses the whole new copy and
-// logs that, and the last copy stays in use. Threads: its own thread reads the stream; any thread
-// may call the methods.
+// LeaderCopy tries to connect again. If a new copy is invalid, LeaderCopy refuses the whole new
+// copy and logs that, and the last copy stays in use. Threads: its own thread reads the stream; any
+// thread may call the methods.
 #pragma once
 
 #include <grpcpp/client_context.h>
@@ -27,7 +27,7 @@ struct LeaderOptions {
   // The paths of the files with the PEM of the leader's CA and with a bearer token. Each new
   // connection reads these files again.
   std::string ca_file, token_file;
-  // True: it connects without TLS, since the leader is on this machine.
+  // True: the replica connects without TLS, since the leader is on this machine.
   bool plain = false;
   // The configuration that basis() returns until the first copy has come.
   AdmissionConfig until_first_copy;
@@ -36,8 +36,8 @@ struct LeaderOptions {
 // The state of the copy, for readiness and metrics.
 struct LeaderStats {
   bool has_copy = false;
-  // The time since the leader was last heard; if it never was, since this object was made. 0 while
-  // a stream is open that has brought a copy.
+  // The time since the leader was last heard. If the leader was never heard, this is the time since
+  // this object was made. 0 while a stream is open that has brought a copy.
   DurationMs age_ms = 0;
   // The numbers of complete copies that were accepted and refused.
   std::uint64_t copies = 0, refused = 0;
@@ -91,10 +91,10 @@ class LeaderCopy {
   bool there_ SUBAK_GUARDED_BY(mutex_) = false;
   // When the leader was last heard, by the monotonic clock.
   std::int64_t heard_ms_ SUBAK_GUARDED_BY(mutex_);
-  // This object's thread locks the mutex when it writes these. Only that thread may read them
-  // without the mutex.
+  // This object's thread locks the mutex when it writes these two counters. Only that thread may
+  // read the counters without the mutex.
   std::uint64_t copies_ = 0, refused_ = 0;
-  // The last log line about an unreachable leader. Only this object's thread uses it.
+  // The last log line about an unreachable leader. Only this object's thread uses this text.
   std::string told_;
   std::thread thread_;
 };

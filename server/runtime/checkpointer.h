@@ -1,6 +1,6 @@
-// Makes checkpoints for the follower. It copies the facts of the engine's state in slices. When the
-// copy is complete, a separate thread writes it to the store (docs/design/0071). Threads: the
-// follower's thread makes all calls. The writing thread calls `on_written`.
+// Makes checkpoints for the follower. The checkpointer copies the facts of the engine's state in
+// slices. When the copy is complete, a separate thread writes it to the store (docs/design/0071).
+// Threads: the follower's thread makes all calls. The writing thread calls `on_written`.
 #pragma once
 
 #include <atomic>

@@ -14,7 +14,7 @@
 namespace subak {
 
 // The loop pushes effects, and one reader takes them. If effects wait already, and a push would
-// make them more than limits::kMaxEffectBacklog, the stream closes instead. The reader then
+// raise their number above limits::kMaxEffectBacklog, the stream closes instead. The reader then
 // subscribes again. The new stream begins with all outstanding effects, so no effect is lost.
 // Threads: any may call all members.
 class EffectStream {
@@ -24,8 +24,8 @@ class EffectStream {
   enum class State : std::uint8_t { kOpen, kOverflowed, kStopped, kCancelled };
 
   // The stream calls `wake` when the queue becomes non-empty, and when the loop closes the stream.
-  // It holds no lock of the queue during that call. `wake` runs on the loop's thread, so `wake`
-  // must do no more than signal another thread.
+  // The stream holds no lock of the queue during that call. `wake` runs on the loop's thread, so
+  // `wake` must do no more than signal another thread.
   explicit EffectStream(std::function<void()> wake);
 
   // Takes all waiting effects out and returns them, in order. The result is empty if none wait. It
@@ -36,8 +36,8 @@ class EffectStream {
   // after this function returns. Call it before the objects that `wake` uses are destroyed.
   void cancel();
 
-  // Adds effects. Only the runtime calls it. False: the stream is closed, maybe by this call. The
-  // runtime must then drop the stream.
+  // Adds effects. Only the runtime calls push(). False: the stream is closed, maybe by this call.
+  // The runtime must then drop the stream.
   bool push(std::span<const Effect> effects);
   // Closes the stream because the service ends. The reader can still take waiting effects.
   void stop();

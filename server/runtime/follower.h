@@ -1,8 +1,8 @@
 // The follower: a second engine on its own thread, which gets the durable facts through evolve().
-// The follower serves all reads that need more than the View (lists, explanations, bills). It also
-// writes the checkpoints, and compares digests of its state with those of the loop. The loop never
-// waits for the follower. If too many facts wait for the follower, it drops them and reads them
-// from the store.
+// The follower serves all reads that need more than the View (lists, explanations, bills). The
+// follower also writes the checkpoints, and compares digests of its state with those of the loop.
+// The loop never waits for the follower. If too many facts wait for the follower, it drops them and
+// reads them from the store.
 //
 // Reads wait in two priority lanes, cheap and expensive. In each turn, the follower takes the
 // waiting facts, then runs all waiting cheap reads, then one expensive read. So a cheap read waits
@@ -50,8 +50,8 @@ struct FollowerOptions {
   // True: there are no threads, and the caller runs turn(). This makes a simulation of faults
   // reproducible.
   bool stepped = false;
-  // A monotonic clock in ms. It measures the age of snapshots and forecasts. Unset: the machine's
-  // clock.
+  // A monotonic clock in ms, by which the follower measures the age of snapshots and forecasts.
+  // Unset: the machine's clock.
   std::function<DurationMs()> monotonic_ms;
   // Returns the present time, at which a new forecast begins. Unset: the time of the last fact.
   std::function<TimeMs()> now_ms;
@@ -76,15 +76,15 @@ struct FollowerStats {
   std::uint64_t checkpoint_failures = 0;
   // The last fact of the newest checkpoint; 0: there is none.
   std::uint64_t checkpoint_seq = 0;
-  // How many digests of the follower were equal to the loop's.
+  // How many digests of the follower were equal to the loop's digests.
   std::uint64_t digests_equal = 0;
-  // How many digests of the follower differed from the loop's. This number must stay 0.
+  // How many digests of the follower differed from the loop's digests. This number must stay 0.
   std::uint64_t digests_different = 0;
   // How often the follower read facts from the store because too many waited.
   std::uint64_t caught_up_from_store = 0;
-  // Snapshots of the queue's order made so far.
+  // The number of snapshots of the queue's order made so far.
   std::uint64_t queue_snapshots = 0;
-  // Forecasts of starts made so far.
+  // The number of forecasts of starts made so far.
   std::uint64_t forecasts = 0;
   // The number of reads that wait now, in both lanes together.
   std::size_t reads_waiting = 0;
@@ -118,26 +118,27 @@ class Follower {
 
   using Read = std::function<void(const Engine&)>;
   // Queues a cheap read: a read of a few rows, whose cost does not grow with the fleet or the
-  // queue. `fn` runs on the follower's thread. It sees all facts that were released before this
-  // call, and maybe later ones. So a client that got the reply to a write can read that write.
+  // queue. `fn` runs on the follower's thread. `fn` sees all facts that were released before this
+  // call, and maybe later facts. So a client that got the reply to a write can read that write.
   // False: the lane is full (limits::kMaxCheapReads), or the follower does not run. Threads: any.
   bool read(Read fn);
-  // As read(), for an expensive read, which is one whose cost grows with the state. Callers take
-  // turns (FairQueue). One caller may have at most limits::kMaxReadsPerCaller reads. At most
+  // Works as read(), for an expensive read, which is one whose cost grows with the state. Callers
+  // take turns (FairQueue). One caller may have at most limits::kMaxReadsPerCaller reads. At most
   // limits::kMaxExpensiveReads reads of all callers may wait, plus one read of each caller.
   Queued read_expensive(const std::string& caller, Read fn);
-  // As read_expensive(), with a snapshot of the queue's order and the newest start estimates.
+  // Works as read_expensive(), with a snapshot of the queue's order and the newest start estimates.
   // - The snapshot shows the state of the engine that `fn` gets. For a queue of more than
   //   limits::kQueueOrderedAtOnce jobs, the snapshot may be older, by up to
   //   limits::kQueueSnapshotMs.
-  // - The start estimates for a small state are up to date. Those for a large state may be some
-  //   seconds old (server/runtime/forecaster.h).
+  // - The start estimates for a small state are up to date. The estimates for a large state may be
+  //   some seconds old (server/runtime/forecaster.h).
   using QueueRead = std::function<void(const Engine&, const QueueSnapshot&, const ForecastStarts&)>;
   Queued read_queue(const std::string& caller, QueueRead fn);
-  // As read(), with the newest start estimates. The follower makes no new estimates for this read.
+  // Works as read(), with the newest start estimates. The follower makes no new estimates for this
+  // read.
   using StartsRead = std::function<void(const Engine&, const ForecastStarts&)>;
   bool read_starts(StartsRead fn);
-  // As read_queue(), without the order of the queue.
+  // Works as read_queue(), without the order of the queue.
   Queued read_expensive_starts(const std::string& caller, StartsRead fn);
   // Threads: any.
   FollowerStats stats() const;

@@ -27,7 +27,7 @@ class Forecaster {
     std::function<DurationMs()> monotonic_ms;
     // Returns the present time, at which a new forecast begins. Unset: the time of the last fact.
     std::function<TimeMs()> now_ms;
-    // Called on the forecasting thread when a forecast is ready. It must make the follower call
+    // Called on the forecasting thread when a forecast is ready. `wake` must make the follower call
     // turn() soon.
     std::function<void()> wake;
     // Called when a job with a start estimate starts. `error_ms`: how far the actual start is from
@@ -51,8 +51,8 @@ class Forecaster {
   // of the last fact in the data; 0: there was no data. After a restart, call restore() first, then
   // recovered() for each later fact, and then go_on().
   std::uint64_t restore(const Result<std::string>& record);
-  // As saw(), for a fact that was made before the restart. It does not call on_start, which was
-  // called for this fact before the restart.
+  // Works as saw(), for a fact that was made before the restart. It does not call on_start, which
+  // was called for this fact before the restart.
   void recovered(const Fact& fact) { follow(fact); }
   // Ends the recovery. Call it after recovered() for the last fact. `whole`: no fact is missing
   // between the calibration data and the recovered facts. Then the old estimates of waiting jobs

@@ -39,9 +39,9 @@ struct Batch {
   bool empty() const { return facts->empty() && completions.empty() && deliveries.empty(); }
 };
 
-// The loop. It moves each batch through four states: filling, at the store, durable, released. The
-// store works on one batch while the loop fills the next one. Until a batch is durable, the loop
-// publishes none of its replies and effects, and no View that shows it.
+// The loop. The loop moves each batch through four states: filling, at the store, durable,
+// released. The store works on one batch while the loop fills the next one. Until a batch is
+// durable, the loop publishes none of its replies and effects, and no View that shows it.
 struct Runtime::Impl {
   // `s` and `c` must outlive this object. The constructor starts no thread.
   Impl(RuntimeOptions o, Store& s, const Clock& c)
@@ -93,7 +93,7 @@ struct Runtime::Impl {
   // Gives the input the turn's time, records the input, and lets the engine decide it. The facts
   // and effects go into the filling batch.
   Reply apply(Input input);
-  // As apply(), for in::AcceptClock. The next input is the first that gets the new time.
+  // Works as apply(), for in::AcceptClock. The next input is the first that gets the new time.
   Reply accept_clock(Input input);
   // Subscribes a stream. The stream first gets the outstanding effects of its cluster.
   void subscribe(Mail& mail);
@@ -107,18 +107,19 @@ struct Runtime::Impl {
   // Gives the facts to the store thread. In stepped mode, the next call of commit() takes them
   // instead.
   void give_to_store(std::shared_ptr<const std::vector<Fact>> facts);
-  // True if the batch with these facts is a digest_every-th one and its digest can be compared.
+  // True if the batch with these facts is a digest_every-th batch, and its last fact has the
+  // engine's present time.
   bool wants_digest(const std::vector<Fact>& facts) const;
   // Releases a batch in this order: on_durable, the View, the effects, the replies. So a caller
   // that gets a reply finds the result in the View.
   void release(Batch& batch);
-  // Stores the store's answer for the loop, and wakes the loop. The store thread calls it. In
-  // stepped mode, commit() calls it.
+  // Stores the store's answer for the loop, and wakes the loop. The store thread calls committed().
+  // In stepped mode, commit() calls committed().
   void committed(StoreThread::Done done);
   // Reads the clocks and sets the turn's time, once in each turn.
   void stamp();
-  // Applies in::ClockWrong when the wall clock is found to be far behind, once each time that this
-  // happens.
+  // Applies in::ClockWrong when the loop finds that the wall clock is far behind. It does so once
+  // each time that this happens.
   void say_clock_wrong();
   ClockReading read_clock() const { return {clock.wall_ms(), clock.boot_ms()}; }
   // Logs a change of the clock's state.

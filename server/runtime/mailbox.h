@@ -12,13 +12,13 @@
 
 namespace subak {
 
-// One post. It has one input, or a group of inputs with one completion, or a new effect stream. A
-// post without `stream` has at least one input.
+// One post. A Mail has one input, or a group of inputs with one completion, or a new effect stream.
+// A post without `stream` has at least one input.
 struct Mail {
   std::vector<Input> inputs;
-  // The callback for the reply to a single input. It may be empty.
+  // The callback for the reply to a single input; may be empty.
   ReplyFn done;
-  // The callback for the replies to a group of inputs. It may be empty.
+  // The callback for the replies to a group of inputs; may be empty.
   RepliesFn done_all;
   // The new effect stream; nullptr: the post has inputs.
   std::shared_ptr<EffectStream> stream;
@@ -42,8 +42,8 @@ class Mailbox {
   std::size_t waiting() const { return waiting_; }
   // Moves all posts to the end of `out`.
   void take(std::deque<Mail>& out);
-  // Says that the loop has applied this many of the inputs that it took. That makes room for new
-  // inputs.
+  // Says that the loop has applied this many of the inputs that it took. The mailbox then has room
+  // for as many new inputs.
   void applied(std::size_t inputs) { waiting_ -= inputs; }
 
  private:

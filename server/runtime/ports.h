@@ -87,7 +87,7 @@ struct AuditEntry {
   std::string reason;
   // The record before the edit, in text form (core/text.h); empty: there was no record.
   std::string before;
-  // The record after the edit; empty: it was removed.
+  // The record after the edit; empty: the edit removed the object.
   std::string after;
   // The error of a refusal; else empty.
   std::string error;
@@ -158,8 +158,8 @@ struct Leadership {
   std::string holder;
   // The address at which clients reach the leader; empty: not known.
   std::string address;
-  // The user names of the leader's edges. They are not facts, so processes that follow the leader
-  // get them here.
+  // The user names of the leader's edges. The user names are not facts, so processes that follow
+  // the leader get the names here.
   KnownAs known_as;
 };
 
@@ -169,9 +169,9 @@ struct Leadership {
 class Store {
  public:
   virtual ~Store() = default;
-  // Commits all facts or none. They are durable when this returns. `facts` are numbered without a
-  // gap and never empty. An error is final: the caller must not release the batch, and must end the
-  // process.
+  // Commits all facts or none. The facts are durable when commit() returns. `facts` are numbered
+  // without a gap and never empty. An error is final: the caller must not release the batch, and
+  // must end the process.
   virtual std::optional<Error> commit(std::span<const Fact> facts) = 0;
   // Checks that no other process can have committed since the last commit(). The replies and
   // effects of a batch are right only if this process has all facts. So call this function before

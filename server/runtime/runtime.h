@@ -60,7 +60,7 @@ struct RuntimeOptions {
   // O(state) on the loop's thread, so use it only for tests and audits. 0: no batch gets a digest.
   std::uint64_t digest_every = 0;
   // on_durable, record and on_pass run on the loop's thread. Before that thread exists, on_durable
-  // runs on the thread that calls follow() and followed(). They must not block.
+  // runs on the thread that calls follow() and followed(). These functions must not block.
   std::function<void(const Released&)> on_durable;  // batches in order, each before its replies
   std::function<void(const Input&)> record;         // every input with its time, in order
   std::function<void(std::int64_t us)> on_pass;     // duration of one Pass
@@ -119,13 +119,13 @@ class Runtime {
   // and it must not block. False: the mailbox is full (RuntimeOptions::most_waiting), or the
   // runtime does not run. In both cases `done` is never called.
   bool post(Input input, ReplyFn done);
-  // As post(), for a group of inputs, which must not be empty. The loop applies the inputs one
-  // after the other, in one batch, and calls `done` once for all of them.
+  // Works as post(), for a group of inputs, which must not be empty. The loop applies the inputs
+  // one after the other, in one batch, and calls `done` once for all of them.
   bool post_many(std::vector<Input> inputs, RepliesFn done);
   // Subscribes to the durable effects of one cluster. The stream first gets all outstanding
   // effects, then each new effect. nullptr: the runtime does not run.
   std::shared_ptr<EffectStream> subscribe(ClusterId cluster, std::function<void()> wake);
-  // Returns the View of the last released batch. It is never null after start() or follow().
+  // Returns the View of the last released batch. The View is never null after start() or follow().
   std::shared_ptr<const View> view() const;
   RuntimeStats stats() const;
   // Returns the service's present time (server/runtime/clock/believed_time.h).

@@ -1,6 +1,6 @@
 // Detects that the loop makes no progress although it has work, for example because a pass never
-// ends or the store hangs. The watchdog repairs nothing. It logs the stall, and the health status
-// is not SERVING until the loop makes progress again.
+// ends or the store hangs. The watchdog repairs nothing. The watchdog logs the stall, and the
+// health status is not SERVING until the loop makes progress again.
 #pragma once
 
 #include <atomic>
@@ -20,9 +20,9 @@ namespace subak {
 class StallDetector {
  public:
   explicit StallDetector(DurationMs patience_ms) : patience_ms_(patience_ms) {}
-  // Returns true if more than `patience_ms` have passed without progress. It is progress if a batch
-  // was released since the last call, or if there was no work at this call or at the last one. So
-  // the first call always returns false. `now_ms`: the time by a monotonic clock.
+  // Returns true if more than `patience_ms` have passed without progress. Progress means that a
+  // batch was released since the last call, or that there was no work at this call or at the last
+  // one. So the first call always returns false. `now_ms`: the time by a monotonic clock.
   bool stalled(const RuntimeStats& stats, DurationMs now_ms);
 
  private:

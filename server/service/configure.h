@@ -24,9 +24,9 @@ inline constexpr char kConfigActor[] = "config";
 using LastConfigured = std::function<std::optional<fact::ClusterSet>(const std::string& cluster)>;
 
 // Returns the edits that change the state in `view` to the values in `config`.
-// - If a user has edited or deleted a cluster since the configuration last set it, the edits do not
-//   touch this cluster, unless the configured values themselves have changed. So a restart does not
-//   undo a user's command, and does not restore a deleted cluster.
+// - If a user has edited or deleted a cluster since the configuration last set its values, the
+//   edits do not touch this cluster, unless the configured values have changed too. So a restart
+//   does not undo a user's command, and does not restore a deleted cluster.
 // - If neither the configuration nor the view has clusters, the edits create names::kFirstCluster.
 // - A new store gets the newest fact version, since no older program has to read the store.
 std::vector<in::Body> edits_for(const Config& config, const View& view, const LastConfigured& last);

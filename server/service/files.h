@@ -12,11 +12,11 @@ namespace subak {
 
 // Makes a folder with mode 0700 if it is missing, and in the same way the folders above it.
 std::optional<Error> make_folder(const std::string& folder);
-// As make_folder(), for the folder that has the file `state`.
+// Works as make_folder(), for the folder that has the file `state`.
 std::optional<Error> make_state_folder(const std::string& state);
-// These return three paths: the folder of the self-signed certificates, the first file of the input
-// trace, and the file for a copy of a database. A store that is a file does not need that third
-// path.
+// These functions return three paths: the folder of the self-signed certificates, the first file of
+// the input trace, and the file for a copy of a database. Only a store in a database needs the
+// third path.
 std::string certificate_folder(const std::string& state);
 std::string input_trace_file(const std::string& state);
 std::string copy_file(const std::string& state);

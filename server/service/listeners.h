@@ -18,10 +18,10 @@
 
 namespace subak {
 
-// Raises the limit on open files, and divides the files among the listeners. If there are few, it
-// logs that. The error is that of share_files().
+// Raises the limit on open files, and divides the files among the listeners. If there are few
+// files, divide_files() logs that. The error is that of share_files().
 Result<ConnectionLimits> divide_files();
-// Returns those values of the configuration by which the webhook decides.
+// Returns the part of the configuration by which the webhook decides.
 AdmissionConfig admission_of(const Config& config);
 // Returns options of a webhook that reports to `events`. The caller sets the other options.
 // `events` and `clock` must outlive the webhook.
@@ -31,9 +31,10 @@ WebhookOptions webhook_options(metrics::Events& events, const Clock& clock);
 // CertificateStore.
 Result<std::shared_ptr<CertificateStore>> open_certificates(CertificateFiles files,
                                                             CertificateStore::Renew renew = {});
-// These make listeners without starting them. `route`: it is called on the listener's threads, and
-// may answer later. The HTTP listener refuses requests for foreign host names (http_handler()); its
-// own names are Config::http_hosts and the machine's name. `webhook` must outlive its listener.
+// http_listener() and webhook_listener() make listeners without starting them. `route`: it is
+// called on the listener's threads, and may answer later. The HTTP listener refuses requests for
+// foreign host names (http_handler()); its own names are Config::http_hosts and the machine's name.
+// `webhook` must outlive its listener.
 std::unique_ptr<Listener> http_listener(const Config& config, const ListenerLimits& limits,
                                         HttpRoute route);
 std::unique_ptr<Listener> webhook_listener(const Config& config, const ListenerLimits& limits,

@@ -16,17 +16,17 @@ namespace subak {
 
 class OwnCertificate {
  public:
-  // `directory`: the folder of the files. It is made if it is missing. `host`: the host of the
-  // webhook's address. `by_name`: clients reach the webhook by the name of a Kubernetes Service,
-  // since the addresses of pods change. `now_ms`: returns the service's own time.
+  // `directory`: the folder of the files. The folder is created if it is missing. `host`: the host
+  // of the webhook's address. `by_name`: clients reach the webhook by the name of a Kubernetes
+  // Service, since the addresses of pods change. `now_ms`: returns the service's own time.
   OwnCertificate(std::string directory, std::string host, bool by_name,
                  std::function<TimeMs()> now_ms);
 
   // Makes the files that are missing. If `by_name` is false and the pair is for another address, it
   // logs a warning. The errors are those of keep_self_signed().
   Result<CertificateFiles> begin();
-  // Does the step of a renewal that is due, if limits::kOwnCaLookMs have passed since the last
-  // look. If the step fails, it logs the error, and the pair in use stays.
+  // If limits::kOwnCaLookMs have passed since the last look, does the step of a renewal that is
+  // due. If the step fails, look() logs the error, and the pair in use stays.
   void look();
   // Returns when the pair changes to the next CA, UTC; 0: there is no next CA.
   TimeMs change_ms() const { return change_ms_; }
@@ -39,7 +39,7 @@ class OwnCertificate {
 
   // The folder of the files.
   const std::string directory_;
-  // The names that the certificate must have. This is only the host.
+  // The names that the certificate must have. The only name is the host.
   const std::vector<std::string> names_;
   const bool by_name_;
   const std::function<TimeMs()> now_ms_;

@@ -26,14 +26,14 @@ class ProbeJudge {
  public:
   explicit ProbeJudge(DurationMs patience_ms) : patience_ms_(patience_ms) {}
   // Takes the result of a probe. If no probe was possible, the state does not change. Only kShut
-  // means that the listener does not accept connections: a listener that is silent has accepted the
+  // means that the listener accepts no connections. With kSilent, the listener has accepted the
   // connection. `now_ms`: the time by a monotonic clock.
   void take(const ProbeResult& result, DurationMs now_ms);
   // True if the listener answered the last probe. False before the first probe.
   bool serves() const { return serves_; }
   // True if the listener has accepted no connection for longer than the patience. If the listener
-  // then accepts again, the result stays true. If it is shut once more after that, the result
-  // becomes false and the patience begins again.
+  // then accepts connections again, the result stays true. When the listener next accepts no
+  // connection, the result becomes false and the patience begins again.
   bool dead() const { return dead_; }
 
  private:
@@ -47,8 +47,8 @@ class ProbeJudge {
 struct Probed {
   // The name for the log: "webhook", "grpc" or "http".
   std::string name;
-  // Probes the listener and returns the result. It blocks for at most `patience_ms`. One thread
-  // calls it at a time.
+  // Probes the listener and returns the result. `ask` blocks for at most `patience_ms`. One thread
+  // at a time calls `ask`.
   std::function<ProbeResult(DurationMs patience_ms)> ask;
 };
 

@@ -1,6 +1,6 @@
-// A webhook-only replica in one object (Config::follow). It answers admission reviews by the newest
-// copy of the data by which the leader's webhook decides. It has no store, loop, engine, API or
-// edges.
+// A webhook-only replica in one object (Config::follow). The replica answers admission reviews with
+// the newest copy of the data by which the leader's webhook decides. A webhook-only replica has no
+// store, loop, engine, API or edges.
 //
 //  HTTP port -> the leader's copy is followed -> webhook
 //

@@ -1,14 +1,16 @@
-// The webhook of a process that has a store. It decides reviews by the runtime's View. A shared
-// store may be unreachable at the start, so there is no View yet. Until the store is open, the
-// webhook decides by the copy that the last process left (LastCopy). Without such a copy, it gates
-// GPU pods and denies none (decide_without_view()). The change from the copy to the View does not
-// close the listener or its connections. Private to server/service.
+// The webhook of a process that has a store. The webhook decides reviews by the runtime's View. A
+// shared store may be unreachable at the start, so there is no View yet. Until the store is open,
+// the webhook decides by the copy that an earlier process has left on this replica's disk
+// (LastCopy). Without such a copy, it gates GPU pods and denies none (decide_without_view()). The
+// change from the copy to the View does not close the listener or its connections. Private to
+// server/service.
 //
 //  judge_by_copy(), if the store may be away -> start() -> judge_by() -> end_start()
 //  judge_by() -> start() else
 //
 // The first line is the order of the calls if the store may be unreachable, and the second line is
-// the order otherwise. Threads: one thread calls these members and stop(); any may call the others.
+// the order otherwise. Threads: one thread calls the members in this diagram and stop(). Any thread
+// may call the other members.
 #pragma once
 
 #include <atomic>
@@ -44,8 +46,8 @@ class Reviewer {
   Reviewer& operator=(const Reviewer&) = delete;
 
   // Reads the copy. If the copy cannot be used, it logs that, and the webhook has no copy.
-  // `last_ms`: the time of the last fact that this replica knows; 0: it knows none. The wall clock
-  // is compared with this time before certificates are made. `dead`: see Prober.
+  // `last_ms`: the time of the last fact that this replica knows; 0: this replica knows no fact.
+  // The wall clock is compared with this time before certificates are made. `dead`: see Prober.
   void judge_by_copy(std::unique_ptr<LastCopy> copy, TimeMs last_ms,
                      std::function<void(const Error&)> dead);
   // Begins to listen. If the configuration names no certificate, the service uses its own

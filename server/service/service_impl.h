@@ -50,8 +50,8 @@ struct Service::Impl {
   // Opens a store that is a file. Makes the follower, the runtime and the API, without starting
   // them.
   std::optional<Error> open_file();
-  // As open_file(), for a store that is a database. It waits until the database is reachable. The
-  // webhook answers during this wait.
+  // Works as open_file(), for a store that is a database. It waits until the database is reachable.
+  // The webhook answers during this wait.
   std::optional<Error> open_shared();
   // Starts the webhook, which decides by the last copy (Reviewer::judge_by_copy()). `place`: a text
   // that identifies the database, so that a copy from another database is refused.
@@ -73,8 +73,8 @@ struct Service::Impl {
   void make_api();
   // Makes the edges, without starting them.
   Result<std::vector<NamedEdge>> made_edges();
-  // Makes the edges and starts them. Only a leader calls it. At its start, a standby only makes the
-  // edges, so that a wrong configuration stops the start.
+  // Makes the edges and starts them. Only a leader calls start_edges(). At its start, a standby
+  // only makes the edges, so that a wrong configuration stops the start.
   std::optional<Error> start_edges();
   // Makes the PodLabel and starts it. Does nothing if no pod is configured.
   std::optional<Error> start_pod_label();
@@ -93,8 +93,8 @@ struct Service::Impl {
   // Counts a batch that this process has committed, for the metrics. The follower looks up the
   // placements.
   void count(const Released& batch);
-  // Sends the user names that the edges have at the API servers to the other replicas, if a name
-  // has changed.
+  // If a user name of an edge at its API server has changed, sends all these user names to the
+  // other replicas.
   void tell_known_as(const View& view);
   // Collects the state for the metrics page. It runs on the threads of the HTTP port.
   metrics::ShellState shell_state() const;

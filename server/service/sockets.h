@@ -1,5 +1,5 @@
-// The limits on connections. They are those of core/limits.h, or smaller if the system allows too
-// few open files.
+// The limits on connections. The limits are those of core/limits.h, or smaller if the system allows
+// too few open files.
 // Private to server/service.
 #pragma once
 

@@ -22,7 +22,7 @@ struct YamlDocument {
   // The root of the document; null if the text is empty. Every key is a text and occurs once in its
   // map.
   YAML::Node root;
-  // The first mistake in the text; nullopt: there is none. If it is set, `root` is null.
+  // The first mistake in the text; nullopt: there is none. If `mistake` is set, `root` is null.
   std::optional<YamlMistake> mistake{};
 };
 

@@ -7,8 +7,7 @@
 namespace subak::api {
 
 // Checks that the caller may make this edit, posts the edit, fills in `out` and finishes the call.
-// It refuses some edits with PERMISSION_DENIED, and the audit log gets the refusal. These are the
-// edits that it refuses:
+// It refuses the following edits with PERMISSION_DENIED, and the audit log gets the refusal:
 // - an account that the caller may not edit (Caller::may_edit_account);
 // - a team admin sets namespaces, since namespaces decide in the whole fleet which account pays for
 //   a pod;
@@ -23,7 +22,7 @@ Call::Reactor* edit_account(const Call& call, in::SetAccount edit,
 // Call::post_then(), on the loop's thread. If `reply` has an error, that becomes the status of the
 // call. The answer has no `before` for a new account, and no `account` for a deleted one. The
 // answer to a repeated request has only `account`, with the present values, if the account still
-// exists. For this answer the function makes one more read.
+// exists. Only for such an answer, the function makes one more read.
 void finish_account_edit(const Call& call, const Reply& reply, v1::EditAccountResponse* out);
 
 }  // namespace subak::api

@@ -23,8 +23,8 @@ class BackupDesk {
   ~BackupDesk() { stop(); }
   // Reserves the desk for one backup.
   // False: another backup is running, or the service stops; do not call end(). True: end() must be
-  // called once. The work that run() gets must call it, or the caller must if it does not call
-  // run().
+  // called once. The work that run() gets must call end(). If the caller does not call run(), the
+  // caller itself must call end().
   bool begin();
   // Starts a thread that runs `work`; `work` must call end(). Before that, it joins the thread of
   // the previous backup, which has called end(). After stop(), it drops `work` and returns.
@@ -32,7 +32,7 @@ class BackupDesk {
   // Frees the desk for the next backup. The backup's own thread may call it.
   void end();
   // Waits until the work has ended. Close the stream of the backup before this call. After this
-  // call, begin() returns false. Any thread except the backup's may call it.
+  // call, begin() returns false. Any thread except the thread of the backup may call stop().
   void stop();
 
  private:
@@ -42,20 +42,21 @@ class BackupDesk {
   std::thread thread_;
 };
 
-// One stream of the call Backup. The first message is the header. It has the size of the copy in
-// bytes, and the number and digest of one fact in the copy. The copy may have later facts too. The
-// data follow in parts of 1 MiB. The stream reads a part only when the last one was written, so it
-// never has more than two messages in memory, even if the reader is slow. The copy is in the folder
-// of the store, so the disk of the store needs room for it. Once the copy is open, it has no file
-// name; it disappears when the stream closes it.
+// One stream of the call Backup. The first message is the header. The header has the size of the
+// copy in bytes, and the number and digest of one fact in the copy. The copy may have later facts
+// too. The data follow in parts of 1 MiB. The stream reads a part only after gRPC has written the
+// part before. So the stream never has more than two messages in memory, even if the reader is
+// slow. The copy is in the folder of the store, so the disk of the store needs room for it. Once
+// the copy is open, it has no file name; it disappears when the stream closes it.
 class BackupStream final : public QueueWriter<v1::BackupResponse> {
  public:
   // `set`, `desk` and `store` must outlive the stream.
   BackupStream(StreamSet& set, BackupDesk& desk, Store& store);
   // Sends the whole copy and ends the stream, or ends the stream with an error. Call it after
   // begin(). The error is RESOURCE_EXHAUSTED if another backup runs or the queue of reads is full.
-  // It is FAILED_PRECONDITION if the copy cannot be read. Or it is an error of Store::make_copy().
-  // The digest is read in the name of `caller`, so this read counts among the reads of that caller.
+  // The error is FAILED_PRECONDITION if the copy cannot be read. All other errors are those of
+  // Store::make_copy(). The digest is read in the name of `caller`, so this read counts among the
+  // reads of that caller.
   void start(Follower& follower, const std::string& caller);
 
  private:
@@ -64,7 +65,7 @@ class BackupStream final : public QueueWriter<v1::BackupResponse> {
   void ended() override { signal(&over_); }
   // Sets `*what` under the lock and wakes send().
   void signal(bool* what);
-  // True if the stream has ended. The copy then ends between two of its parts.
+  // True if the stream has ended. The work on the copy then ends before the next part.
   bool over();
   // Sends the copy, frees the desk and ends the stream. It runs on the desk's thread.
   void work();

@@ -35,9 +35,9 @@ void list_queue(const Engine& engine, const QueueSnapshot& order, const Forecast
                 TimeMs now, const v1::ListQueueRequest& in, const QueuePage& page,
                 v1::ListQueueResponse* out);
 
-// Lists one page of shadow mode: the queue as it would be if every namespace were enforced. `view`
-// must not be newer than `engine`. The page token is an index in this queue. `in.account`: only
-// jobs of this account and of those below it. Only the first page names the clusters in mode
+// Lists one page of shadow mode: the queue as it would be if every namespace had the mode enforce.
+// `view` must not be newer than `engine`. The page token is an index in this queue. `in.account`:
+// only jobs of this account and of those below it. Only the first page names the clusters in mode
 // observe, and the clusters whose pods are not all known. It fails with kExhausted if there are
 // more than limits::kMaxShadowQueue jobs, nodes and pending pods together. Threads: only the
 // follower's thread.

@@ -52,7 +52,7 @@ struct Shared {
 
   // The time of the wall clock in the constructor.
   TimeMs start_ms = 0;
-  // The status that the health service reports; true: SERVING. The server sets it.
+  // The status that the health service reports; true: SERVING. The server sets this value.
   std::atomic<bool> serving{false};
   // The durations of the last scheduling pass and of the last commit, in microseconds; 0: there was
   // none yet.
@@ -62,9 +62,9 @@ struct Shared {
   // The drift that the last call of VerifyUsage found; nullopt: there was no call.
   std::optional<GpuTime> verified_drift SUBAK_GUARDED_BY(verified_mutex);
 
-  // Returns the instant for which decayed figures are computed. This is the service's time, or the
-  // time of the engine's last fact if that is later. So it is never before the time of the engine's
-  // state.
+  // Returns the instant for which decayed figures are computed. The instant is the service's time,
+  // or the time of the engine's last fact if that is later. So the instant is never before the time
+  // of the engine's state.
   TimeMs now(const Engine& engine) const;
   // Reports a refusal for lack of rights to options.on_denied, and returns `status` unchanged. If
   // the caller is known, it also posts an input to the loop, so that the audit log gets the
@@ -80,12 +80,12 @@ struct Shared {
   // database_away() if the database does not answer. Both are UNAVAILABLE. nullopt: this replica
   // accepts changes.
   std::optional<grpc::Status> why_no_change() const;
-  // Returns the status for a call that Runtime::post() or Follower::read() refused. This is
+  // Returns the status for a call that Runtime::post() or Follower::read() refused. The status is
   // UNAVAILABLE if a commit or the follower has failed, else RESOURCE_EXHAUSTED. `what`: the name
   // of the full queue.
   grpc::Status why_refused(std::string_view what) const;
-  // Returns the status for work that was not queued. Its text has the limit that was reached.
-  // `queued` must not be kYes. `what`: "reads" or "store reads".
+  // Returns the status for work that was not queued. The text of the status names the limit that
+  // was reached. `queued` must not be kYes. `what`: "reads" or "store reads".
   grpc::Status why_not(Queued queued, std::string_view what) const;
 };
 
@@ -114,7 +114,8 @@ class Call {
   // refused and is finished. A value of `subak-min-sequence` that is no number gets
   // INVALID_ARGUMENT. Call allow() before any member that needs the caller.
   bool allow(Role least);
-  // As allow(), for a change: it also refuses the call if this replica does not lead.
+  // Does the same as allow(), and also refuses the call if this replica accepts no changes
+  // (why_no_change()). Call it for a change.
   bool allow_change(Role least);
   // Returns the caller. Call it only after allow() or allow_change() has returned true.
   const Caller& caller() const { return *caller_; }
@@ -122,9 +123,9 @@ class Call {
   Reactor* reactor() const { return reactor_; }
 
   // done(), fail(), finish() and deny() finish the call, with the trailing metadata. Call exactly
-  // one of them, once. They return the reactor, which the handler can return. deny() finishes the
-  // call with PERMISSION_DENIED and reports the refusal. `subject`: what the caller may not change
-  // or read.
+  // one of them, once. These four functions return the reactor, which the handler can return.
+  // deny() finishes the call with PERMISSION_DENIED and reports the refusal. `subject`: what the
+  // caller may not change or read.
   Reactor* done() const;
   Reactor* fail(const Error& error) const;
   Reactor* finish(const grpc::Status& status) const;
@@ -140,7 +141,7 @@ class Call {
   // is one. Use it only for cheap reads (Follower::read()). The call gets RESOURCE_EXHAUSTED if the
   // queue of reads is full, and UNAVAILABLE if the follower stops.
   Reactor* read(Fill fill) const;
-  // As read(), for an expensive read, whose cost grows with the state. Callers take turns.
+  // Works as read(), for an expensive read, whose cost grows with the state. Callers take turns.
   // Follower::read_expensive() has the limits on the number of such reads.
   Reactor* read_expensive(Fill fill) const;
   // read_starts() and read_queue() run an expensive read that also gets the start estimates.
@@ -149,10 +150,11 @@ class Call {
   Reactor* read_starts(StartsFill fill) const;
   using QueueFill = std::function<std::optional<Error>(const Engine&, const QueueSnapshot&,
                                                        const ForecastStarts&)>;
-  // The sequence of the answer is that of the state or that of the queue's order, whichever is
-  // older.
+  // The sequence in the answer is the older of two numbers: the sequence of the state, and that of
+  // the queue's order.
   Reactor* read_queue(QueueFill fill) const;
-  // These two run `next` as a cheap or as an expensive read. `next` must finish the call.
+  // read_then() runs `next` as a cheap read, and read_expensive_then() as an expensive read. `next`
+  // must finish the call.
   Reactor* read_then(Follower::Read next) const;
   Reactor* read_expensive_then(Follower::Read next) const;
   // Posts the input with the caller's name and the request id. It finishes the call when the store
@@ -164,8 +166,8 @@ class Call {
   // - The mailbox is full: RESOURCE_EXHAUSTED.
   Reactor* post(in::Body body, const RequestFingerprint& fingerprint,
                 std::function<void(const Reply&)> fill) const;
-  // As post(), but `next` gets every reply, even an error, and must finish the call. It runs on the
-  // loop's thread.
+  // Works as post(), but `next` gets every reply, even an error, and must finish the call. `next`
+  // runs on the loop's thread.
   Reactor* post_then(in::Body body, const RequestFingerprint& fingerprint, ReplyFn next) const;
   // Runs `next` on the thread that reads the store. `next` must finish the call, or call
   // store_then() again. Long work does one part in each call of store_then(), so that other callers

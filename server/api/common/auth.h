@@ -41,8 +41,8 @@ using TokenDigest = std::array<unsigned char, 32>;
 // Returns the digest of all bytes of the token, without trimming.
 TokenDigest digest_of(std::string_view token);
 
-// An authenticated caller. This is a plain value: a stream has a copy that was made when the stream
-// was admitted.
+// An authenticated caller. A Caller is a plain value: a stream has a copy that was made when the
+// stream was admitted.
 struct Caller {
   Role role = Role::kViewer;
   // For a kTeamAdmin: the path of the admin's account. Empty for other roles.

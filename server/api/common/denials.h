@@ -1,5 +1,5 @@
 // Decides which refusals for lack of rights get a row in the audit log. However often a caller
-// tries, the log gets one row a minute for each subject that the caller tries to change.
+// tries, the log gets only one row a minute for each subject that the caller tries to change.
 #pragma once
 
 #include <cstddef>
@@ -14,8 +14,8 @@
 
 namespace subak::api {
 
-// It does not store the rows. It only remembers pairs of caller and subject, at most
-// limits::kMaxDenialsRemembered of them. Threads: any.
+// Denials does not store the rows. It only remembers pairs of caller and subject, at most
+// limits::kMaxDenialsRemembered pairs. Threads: any.
 class Denials {
  public:
   struct Row {
@@ -23,10 +23,10 @@ class Denials {
     std::string actor, subject, message;
   };
   // Records a refusal and returns the rows to write. `now`: the time of the refusal by the
-  // monotonic clock, in ms. There is no row if this caller and subject got one within the last
-  // limits::kDenialAuditEveryMs. Within that time, at most limits::kMaxDenialsRemembered refusals
-  // get a row; further ones are only counted. After that time, the next refusal returns an
-  // additional row, without an actor, which has the count.
+  // monotonic clock, in ms. The result has no row for the refusal if the same caller and subject
+  // got a row within the last limits::kDenialAuditEveryMs. Within that time, at most
+  // limits::kMaxDenialsRemembered refusals get a row, and note() only counts the others. After that
+  // time, the next call returns an additional row without an actor, whose message has this count.
   std::vector<Row> note(const Row& refusal, DurationMs now);
 
  private:
@@ -38,7 +38,7 @@ class Denials {
   std::map<std::pair<std::string, std::string>, DurationMs> noted_ SUBAK_GUARDED_BY(mutex_);
   // The number of refusals since `full_since_` that got no row.
   std::uint64_t uncounted_ SUBAK_GUARDED_BY(mutex_) = 0;
-  // When the first of these refusals came, by the monotonic clock.
+  // When the first refusal that `uncounted_` counts came, by the monotonic clock, in ms.
   DurationMs full_since_ SUBAK_GUARDED_BY(mutex_) = 0;
 };
 

@@ -1,5 +1,5 @@
-// Runs `fn` on a gRPC thread after `delay`, which may be 0. So work for an edge does not run on the
-// threads of the loop and the follower.
+// Runs `fn` on a gRPC thread after `delay`, which may be 0. With run_later(), the loop and the
+// follower pass work for an edge to a gRPC thread and do not run the work themselves.
 #pragma once
 
 #include <grpcpp/alarm.h>

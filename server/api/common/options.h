@@ -80,24 +80,25 @@ struct ApiOptions {
   // The clusters that edges of this service follow. An empty name stands for the only cluster. For
   // these clusters, the API refuses Observe, Effects and CreateJob.
   std::vector<std::string> own_edges;
-  // The configuration by which webhook-only replicas decide. They also need a part of the state.
+  // The configuration by which webhook-only replicas decide. The server sends it to them with a
+  // part of the state.
   AdmissionConfig admission;
   // Returns further warnings for an operator, each of which is one sentence. GetStatus shows them.
-  // Any thread may call it. It may be null.
+  // Any thread may call `warnings`, which may be null.
   std::function<std::vector<std::string>()> warnings;
   // Declares facts lost. Any thread may call it, and it must not block. null: this store cannot
   // lose facts.
   std::function<Result<LossSeen>(const LossAsked&)> accept_loss;
-  // Called for each refusal for lack of rights. Any thread may call it, and it must not block. It
-  // may be null.
+  // Called for each refusal for lack of rights, by any thread. The function must not block, and may
+  // be null.
   std::function<void(const ApiDenial&)> on_denied;
   // How many unread bytes all WatchJobs streams together may have. If they have more, the server
   // ends the stream that is furthest behind.
   std::size_t most_watch_bytes = limits::kMaxWatchBytes;
 };
 
-// The objects that the server uses. The caller owns them, and starts them before the server. They
-// must outlive the server.
+// The objects that the server uses. The caller owns them, and starts them before the server. These
+// objects must outlive the server.
 struct ApiDeps {
   Runtime& runtime;
   Follower& follower;

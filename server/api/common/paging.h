@@ -43,8 +43,9 @@ class PageMeter {
  public:
   explicit PageMeter(const Page& page) : left_(page.size) {}
   // Counts a row that was added to the page. `row_bytes`: the serialized size of the row. False:
-  // the page is full, so this row is its last one. The row stays in the page even if the row alone
-  // exceeds the limit, so each page has a row. Do not call add() again after it has returned false.
+  // the page is full, so this row is the last row of the page. The row stays in the page even if
+  // the row alone exceeds the limit, so each page has a row. Do not call add() again after it has
+  // returned false.
   bool add(std::size_t row_bytes) {
     bytes_ += row_bytes;
     return --left_ > 0 && bytes_ < limits::kMaxPageBytes;

@@ -19,22 +19,23 @@ namespace subak::api {
 // PERMISSION_DENIED. kExhausted: RESOURCE_EXHAUSTED. kNotFound: NOT_FOUND. kExists: ALREADY_EXISTS.
 grpc::StatusCode code_of(ErrorCode code);
 
-// Returns the message for the trailer. Some answers also have such a message in themselves
-// (BatchCreateJobs, Observe). It cuts long texts by cut_error(), since clients accept trailers of 8
-// KiB only. The details always have an ErrorInfo with the domain "subak.gpu" and the error's field,
-// got and want. kInvalid also has a BadRequest, kConflict and kPrecondition have a
-// PreconditionFailure, and kExhausted has a RetryInfo.
+// Returns the message for the trailer. The answers of BatchCreateJobs and Observe also contain such
+// messages. to_rpc() shortens long texts by cut_error(), since clients accept trailers of at most 8
+// KiB. The details always have an ErrorInfo with the domain "subak.gpu" and the error's field, got
+// and want. kInvalid also has a BadRequest, kConflict and kPrecondition have a PreconditionFailure,
+// and kExhausted has a RetryInfo.
 google::rpc::Status to_rpc(const Error& error);
 // Returns the same as to_rpc() in the form of a gRPC status, with the details as bytes.
 grpc::Status to_status(const Error& error);
 
-// Returns the refusal because a queue is full, which is RESOURCE_EXHAUSTED with a RetryInfo.
-// `what`: the name of the queue, such as "the mailbox".
+// Returns the error for a full queue. As a status, this error is RESOURCE_EXHAUSTED with a
+// RetryInfo. `what`: the name of the queue, such as "the mailbox".
 Error busy(std::string_view what);
 // Returns UNAUTHENTICATED without details. `want`: the text for the caller. There is no ErrorCode
 // for this status, since only the API uses it.
 grpc::Status unauthenticated(std::string_view want);
-// Returns UNAVAILABLE without details. A client that gets it tries again, or tries another replica.
+// Returns UNAVAILABLE without details, for a call that comes while the service stops. The client
+// then tries again, or tries another replica.
 grpc::Status shutting_down();
 // Returns the refusal of a change by a replica that does not lead: UNAVAILABLE with an ErrorInfo
 // NOT_LEADER. The metadata of the ErrorInfo are `epoch` and, if it is known, `leader`, which is the

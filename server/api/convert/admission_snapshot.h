@@ -1,5 +1,5 @@
-// The copy of the leader's data that a webhook-only replica gets (ClusterService.Static). It has
-// the part of the View and of the configuration by which the webhook decides, as messages or as
+// The copy of the leader's data that a webhook-only replica gets (ClusterService.Static). The copy
+// has the part of the View and of the configuration by which the webhook decides, as messages or as
 // bytes to store. With the View of a copy, decide() gives the same answers as on the leader.
 //
 // A copy comes from the network or a disk, so the reader limits its size and checks the complete
@@ -31,9 +31,10 @@ bool is_same_admission_snapshot(const View& a, const View& b);
 std::vector<v1::StaticResponse> admission_snapshot_parts(const View& view,
                                                          const AdmissionConfig& config);
 
-// These two write and read the copy as the bytes of one message. The reader takes at most
-// limits::kMaxAdmissionSnapshotBytes. The error has the field "copy" if the bytes are too many, or
-// are not a message, or are not a complete copy. Other errors name the field of the message.
+// admission_snapshot_bytes() writes the copy as the bytes of one message, and
+// read_admission_snapshot() reads these bytes. The reader accepts at most
+// limits::kMaxAdmissionSnapshotBytes. The error has the field "copy" if the bytes are too many, are
+// not a message, or are not a complete copy. Other errors name the field of the message.
 std::string admission_snapshot_bytes(const View& view, const AdmissionConfig& config);
 Result<AdmissionBasis> read_admission_snapshot(std::string_view bytes);
 

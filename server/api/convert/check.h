@@ -57,19 +57,19 @@ class Check {
   std::int64_t number(std::string_view field, std::int64_t value, std::int64_t least,
                       std::int64_t most);
   // Returns `value`. It is a mistake if the text is longer than `most_bytes`, or is not
-  // is_printable(). core/printable.h says which characters that refuses.
+  // is_printable(). core/printable.h says which characters is_printable() refuses.
   std::string text(std::string_view field, const std::string& value, std::size_t most_bytes);
-  // As text(), for a sentence that a person wrote, or for a search text. The only characters that
-  // it refuses are C0 controls and DEL.
+  // Works as text(), for a sentence that a person wrote, or for a search text. The only characters
+  // that sentence() refuses are C0 controls and DEL.
   std::string sentence(std::string_view field, const std::string& value, std::size_t most_bytes);
-  // As text(), for the name of an object: at most limits::kMaxNameBytes. An empty name is refused
-  // if `required`.
+  // Works as text(), for the name of an object: at most limits::kMaxNameBytes. An empty name is
+  // refused if `required`.
   std::string name(std::string_view field, const std::string& value, bool required);
-  // As name(), for the name of an existing object. It refuses only the characters that sentence()
-  // refuses, since an older version of the program may have accepted the name.
+  // Works as name(), for the name of an existing object. It refuses only the characters that
+  // sentence() refuses, since an older version of the program may have accepted the name.
   std::string known_name(std::string_view field, const std::string& value, bool required);
-  // As text(), for a Kubernetes key. The key may have at most limits::kMaxTextBytes, and must not
-  // be empty.
+  // Works as text(), for a Kubernetes key. The key may have at most limits::kMaxTextBytes, and must
+  // not be empty.
   std::string key(std::string_view field, const std::string& value);
   // Records the mistake that another function found in this message; nullopt: it found none. The
   // field of the error is relative to the present Scope.

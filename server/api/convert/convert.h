@@ -1,7 +1,7 @@
 // Conversion between API messages and the core's records. put() writes a message. get() reads a
 // message strictly: it refuses numbers out of range, bad names, unknown enum values and
-// contradictions. The Check gets the first mistake and its field. What can be checked only with the
-// state is left to the engine, for example whether an account exists. Threads: any; pure functions.
+// contradictions. The Check gets the first mistake and its field. The engine checks what depends on
+// the state, for example whether an account exists. Threads: any; pure functions.
 #pragma once
 
 #include <optional>
@@ -36,7 +36,7 @@ void put_duration(DurationMs duration, google::protobuf::Duration* out);
 // together are exact.
 void put(GpuTime amount, v1::GpuTime* out);
 void put(const ProductAmounts& amounts, Amounts* out);
-// A claim, with at most limits::kMaxNodesShown nodes and limits::kMaxVictimsShown victims.
+// Writes a claim, with at most limits::kMaxNodesShown nodes and limits::kMaxVictimsShown victims.
 void put(const ClaimRow& row, v1::Claim* out);
 void put(const Preemption& preemption, v1::Preemption* out);
 void put(const Loan& loan, v1::Loan* out);
@@ -70,7 +70,7 @@ in::UnchangedFields get_unchanged(Check& check, const v1::UpdateAccountRequest& 
 // path. Its callers check the path as a name, and the engine checks it as a path.
 AccountSpec get(Check& check, const v1::Account& in, const in::UnchangedFields& unchanged);
 // Writes the shares and usage of an account. `root_usage_gpu_seconds`: the decayed usage of the
-// root at the same instant. The function needs it to compute norm_usage.
+// root at the same instant. The function needs this value to compute norm_usage.
 void put(const AccountRow& row, double root_usage_gpu_seconds, v1::ShareRow* out);
 
 // --- what a job asks for (convert_request.cc) ----------------------------------------------------
@@ -118,8 +118,8 @@ void put(const ClusterView& cluster, v1::Cluster* out);
 // spec is empty.
 void put_node(const Engine& engine, NodeId id, v1::Node* out);
 v1::Mode to_proto(Mode mode);
-// Writes an effect that is sent at `now_ms`. `hold_left` is the time that is left of the hold at
-// `now_ms`. So the launcher need not know the service's time.
+// Writes an effect. `now_ms`: when the effect is sent. The field hold_left of the message is the
+// time that is then left of the hold. So the launcher need not know the service's time.
 void put(const Effect& effect, const std::string& cluster, TimeMs now_ms, v1::Effect* out);
 
 // --- events (convert_observe.cc) -----------------------------------------------------------------

@@ -12,9 +12,9 @@
 namespace subak::api {
 
 // Finds and caches first reasons. The time of one search grows with the fleet. So waiting jobs of
-// one user with equal requests share one answer. But a job that the cluster's scheduler refused
-// gets its own answer. Once the searches for a page have examined more than `most_nodes` nodes, no
-// further search begins. Threads: only the follower's thread.
+// one user with equal requests share one search and its reason. But a job that the cluster's
+// scheduler refused gets a search of its own. Once the searches for a page have examined more than
+// `most_nodes` nodes, no further search begins. Threads: only the follower's thread.
 class FirstReasons {
  public:
   // `engine` must outlive this object. Each page needs its own object, since the state must not
@@ -23,8 +23,8 @@ class FirstReasons {
       : engine_(engine), most_nodes_(most_nodes) {}
 
   // Returns the job's first reason. nullptr: the job does not wait, or a search would be needed and
-  // too many nodes were examined. `position`: the job's position in the queue, from 1; 0: it is not
-  // known. The pointer is valid as long as this object exists.
+  // too many nodes were examined. `position`: the job's position in the queue, from 1; 0: the
+  // position is not known. The pointer is valid as long as this object exists.
   const Reason* of(const JobRow& row, std::size_t position = 0) {
     if (!is_waiting(row.state)) return of_crowd(row);
     const std::string own = row.refused ? text::job_id_text(row.id) + " " : "";

@@ -1,11 +1,11 @@
 // The listening sockets of the gRPC API. The acceptor accepts connections and hands them to gRPC.
-// The acceptor limits the number of connections, since gRPC 1.51 cannot do that. It also retries a
-// failed accept, and admits the service's own probes even when the limit is reached. See
+// The acceptor limits the number of connections, since gRPC 1.51 cannot do that. The acceptor also
+// retries a failed accept, and admits the service's own probes even when the limit is reached. See
 // docs/design/0016. Private to server/api.
 //
 // gRPC owns each file descriptor that was handed over. The acceptor asks the kernel whether such a
-// connection has ended. It has ended if the number of the descriptor no longer stands for the same
-// socket.
+// connection has ended. The connection has ended if the number of the descriptor no longer stands
+// for the same socket.
 #pragma once
 
 #include <grpcpp/server_builder.h>
@@ -76,13 +76,14 @@ class Acceptor {
     // The descriptor, which gRPC owns. The acceptor only inspects the descriptor, or shuts the
     // connection down.
     int fd = -1;
-    // The device and the inode of the socket. If `fd` has other values now, it stands for another
-    // socket.
+    // The device and the inode of the socket. If `fd` now has another device or inode, `fd` stands
+    // for another socket.
     dev_t device = 0;
     ino_t inode = 0;
     // The other end of the connection. A Unix socket has no address.
     Peer peer;
-    // The limiter's answer for this connection: under which limit the connection counts.
+    // The limiter's answer for this connection. The answer says under which limit the connection
+    // counts.
     ConnectionLimiter::Answer entered = ConnectionLimiter::Answer::kAdmitted;
     // True: the other end has sent the first bytes of an HTTP/2 client, or the connection is on a
     // Unix socket.
@@ -104,8 +105,8 @@ class Acceptor {
   std::optional<ConnectionLimiter::Answer> let_in(const Peer& peer);
   // Shuts down the oldest connection that has sent nothing. `full`: the limit that is reached. If
   // this is the limit for the peer's address, only connections of that address are considered. A
-  // connection on a Unix socket counts as one that has sent something. False: there is no such
-  // connection.
+  // connection on a Unix socket counts as a connection that has sent something. False: there is no
+  // such connection.
   bool make_room(const Peer& peer, ConnectionLimiter::Answer full) SUBAK_REQUIRES(mutex_);
   // Hands `fd` to gRPC, which then owns the descriptor.
   void hand_over(const Listening& listening, int fd, const Peer& peer,
@@ -121,7 +122,7 @@ class Acceptor {
   Mutex mutex_;
   // The connections that gRPC has, in the order of their arrival.
   std::vector<Held> held_ SUBAK_GUARDED_BY(mutex_);
-  // True: sweep() has run since the thread last woke. Only the accepting thread uses it.
+  // True: sweep() has run since the thread last woke. Only the accepting thread uses `swept_`.
   bool swept_ = false;
   // An eventfd that ends the thread; -1 before start().
   int wake_ = -1;

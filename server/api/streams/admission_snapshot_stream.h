@@ -21,8 +21,8 @@ namespace subak::api {
 // The parts of one copy, in the order in which they are sent. Streams share the parts.
 using AdmissionSnapshot = std::vector<std::shared_ptr<const v1::StaticResponse>>;
 
-// One stream of the call Static. It holds at most two copies: the one that it is sending, and the
-// newest one.
+// One stream of the call Static. The stream holds at most two copies: the copy that it is sending,
+// and the newest copy.
 class AdmissionSnapshotStream final : public QueueWriter<v1::StaticResponse> {
  public:
   // `set` and `hub` must outlive the stream.
@@ -78,7 +78,7 @@ class AdmissionSnapshotHub {
   const AdmissionConfig& config_;
   // True: a copy is due, but the read for it was refused. Only the loop's thread uses this member.
   bool owed_ = false;
-  // The number of `streams_`. It can be read without the lock.
+  // The number of `streams_`. Any thread can read `open_` without the lock.
   std::atomic<std::size_t> open_{0};
   Mutex mutex_;
   std::vector<std::shared_ptr<AdmissionSnapshotStream>> streams_ SUBAK_GUARDED_BY(mutex_);

@@ -56,7 +56,7 @@ class JobWatch final : public QueueWriter<v1::WatchJobsResponse> {
   WatchHub& hub_;
   Follower& follower_;
   Filter filter_;
-  // The name of the caller for the reads of this stream: "watch:NAME". start() sets it.
+  // The name of the caller for the reads of this stream: "watch:NAME". start() sets `turns_`.
   std::string turns_;
   Mutex list_mutex_;
   // True: the list is not complete yet.
@@ -103,7 +103,7 @@ class WatchHub {
   Follower& follower_;
   std::size_t most_bytes_;
   StreamBytes bytes_;
-  // The number of `watches_`. It can be read without the lock.
+  // The number of `watches_`. Any thread can read `watches_open_` without the lock.
   std::atomic<std::size_t> watches_open_{0};
   Mutex mutex_;
   std::vector<std::shared_ptr<JobWatch>> watches_ SUBAK_GUARDED_BY(mutex_);

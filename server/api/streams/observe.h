@@ -44,9 +44,9 @@ class Observers {
   // True if an edge of this service follows this cluster. `alone`: as for any().
   bool ours(const std::string& cluster, bool alone) const;
 
-  // Returns the number of a new session. It is greater than each number in `view`, and than each
-  // number that was returned before. Numbers order the sessions of one cluster: the engine refuses
-  // events of an older session.
+  // Returns the number of a new session. The number is greater than each session number in `view`,
+  // and than each number that was returned before. Numbers order the sessions of one cluster: the
+  // engine refuses events of an older session.
   std::uint64_t next_session(const View& view);
   // Counts an event that was refused because a newer session follows its cluster.
   void count_stale() { ++stale_; }
@@ -103,7 +103,7 @@ class ObserveStream final : public grpc::ServerBidiReactor<v1::ObserveRequest, v
   struct Pending {
     // The sequence that the sender gave the event.
     std::uint64_t sequence = 0;
-    // The session that this event begins; 0: it begins none.
+    // The session that this event begins; 0: the event begins no session.
     std::uint64_t session = 0;
     // True: the event is decided. Its facts are durable, or it was refused.
     bool done = false;
@@ -143,7 +143,7 @@ class ObserveStream final : public grpc::ServerBidiReactor<v1::ObserveRequest, v
   struct Incoming {
     // The event that was just read. gRPC writes into it while a read is open.
     v1::ObserveRequest request;
-    // The cluster that the first event named; empty: the only cluster.
+    // The cluster that the first event named; an empty name stands for the only cluster.
     std::string cluster;
     // The sequence of the last accepted event; 0: there was none.
     std::uint64_t last_sequence = 0;
@@ -173,7 +173,7 @@ class ObserveStream final : public grpc::ServerBidiReactor<v1::ObserveRequest, v
     bool finished = false;
   };
   Phase phase_ SUBAK_GUARDED_BY(mutex_);
-  // The status of the first close(). It never changes after that.
+  // The status of the first close(). The status never changes after that.
   grpc::Status status_;
   // The message that is being written.
   v1::ObserveResponse ack_ SUBAK_GUARDED_BY(mutex_);

@@ -26,7 +26,7 @@ struct Admission {
   std::optional<Caller> caller;
   // The role that the call needs.
   Role least = Role::kViewer;
-  // The status with which the call must end. It is not OK if there is no caller.
+  // The status with which the call must end. The status is not OK if there is no caller.
   grpc::Status refusal;
 };
 
@@ -89,8 +89,8 @@ class StreamSet {
   std::map<StreamKind, std::size_t> of_kind_ SUBAK_GUARDED_BY(mutex_);
 };
 
-// Counts the memory that all streams of one kind use. The count is approximate. It is the sum of
-// the sizes of the messages (protobuf's SpaceUsedLong()) and of the queue entries.
+// Counts the memory that all streams of one kind use. The count is approximate. The count is the
+// sum of the sizes of the messages (protobuf's SpaceUsedLong()) and of the queue entries.
 // Threads: any.
 class StreamBytes {
  public:
@@ -106,7 +106,7 @@ class StreamBytes {
                                             *used -= bytes;
                                           });
   }
-  // These add and remove bytes that are not part of a message from keep().
+  // add() and remove() change the count by bytes that are not part of a message from keep().
   void add(std::size_t bytes) { *used_ += bytes; }
   void remove(std::size_t bytes) { *used_ -= bytes; }
   // Returns the present sum, in bytes.
@@ -250,9 +250,10 @@ class QueueWriter : public grpc::ServerWriteReactor<Message>,
   std::shared_ptr<const Message> current_ SUBAK_GUARDED_BY(mutex_);
   bool writing_ SUBAK_GUARDED_BY(mutex_) = false;
   bool closing_ SUBAK_GUARDED_BY(mutex_) = false;
-  // The status of the first close(). It never changes after that.
+  // The status of the first close(). The status never changes after that.
   grpc::Status status_;
-  // This object, from begin() to OnDone(). It keeps the object alive.
+  // A reference to this object, from begin() to OnDone(). The reference makes the object stay
+  // alive.
   std::shared_ptr<QueueWriter> self_;
 };
 

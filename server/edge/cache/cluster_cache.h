@@ -1,7 +1,7 @@
-// The edge's object cache of a cluster, like client-go's informer cache. It has an entry for each
-// pod, node and owner, as the edge last saw that object. It also has the updates that the core has
-// not got yet (outbox.h). ClusterCache itself stores the pods. It owns the caches of the other
-// kinds of objects, and combines their data with the pods.
+// The edge's object cache of a cluster, like client-go's informer cache. The cache has an entry for
+// each pod, node and owner, as the edge last saw that object. The cache also has the updates that
+// the core has not got yet (outbox.h). ClusterCache itself stores the pods. ClusterCache owns the
+// caches of the other kinds of objects, and combines their data with the pods.
 //
 // An entry is small: the cache sends the resource requests of a pod to the core, and does not store
 // them. While a pod's gate is closed, the pod's entry also has the data that a patch needs to open
@@ -78,9 +78,9 @@ class ClusterCache {
   // requests no GPUs and never had the gate gets no GpuPodEntry.
   void see_pod(const WatchEvent& event, std::int64_t monotonic_ms);
   // The list is complete: drops each pod that the list did not name. `heard_ms`: the last time at
-  // which the pods were known to be as the cache reported them. For the core, a dropped pod ended
-  // at that time. But if the list that last named the pod began later, the pod ended when that list
-  // began, even if that list did not complete. Returns false, and drops no pod, if the list is not
+  // which the watch showed that the cache was up to date. The core gets as the end of a dropped pod
+  // the later of two times: `heard_ms`, and the start of the last list that named the pod. It does
+  // not matter whether that list was completed. Returns false, and drops no pod, if the list is not
   // believed (ListRound::believe()).
   bool complete_pods(TimeMs heard_ms);
   // Takes an event on a node. A node that cannot be read counts in unreadable(). A deleted node is
@@ -91,9 +91,9 @@ class ClusterCache {
   // Drops the owners that the last list of the collection did not name. Call it when that list is
   // complete.
   void complete_owners(const std::string& collection);
-  // These two take a pod or an owner from the answer to a call. They update only objects that have
-  // an entry: an answer may be older than what the watch brought, for example the end of the
-  // object.
+  // see_answered_pod() and see_answered_owner() take an object from the answer to a call. Both
+  // functions update only objects that have an entry. The reason: the watch may already have
+  // reported a later state than the answer, even the end of the object.
   void see_answered_pod(json::Value pod, std::int64_t monotonic_ms);
   void see_answered_owner(json::Value owner, const std::string& collection);
   // Puts each pod that has waited for its owner for limits::kOwnerMs into the outbox, without the
@@ -107,7 +107,7 @@ class ClusterCache {
   // Pods without a GpuPodEntry do not count.
   OwnedPods::Count pods_of(const std::string& owner_uid) const;
   // Marks a pod whose last update the core refused. The edge then reads the pod again, and the
-  // cache sends it again. Does nothing for an unknown pod.
+  // cache sends the pod again. Does nothing for an unknown pod.
   void tell_again(const std::string& uid);
   // Calls `take` for each pod that Subak released and for which the scheduler finds no node.
   // GpuPodEntry::unschedulable_since_ms says since when. `take` must not change the cache.
@@ -117,8 +117,8 @@ class ClusterCache {
   // each_unschedulable() calls `take`.
   void put_off_unschedulable(const std::string& uid, std::int64_t monotonic_ms);
 
-  // True if the core does not know some object yet, because a pod waits for its owner or a silent
-  // node for the read of its lease.
+  // True if the core does not know some object yet. Such an object is a pod that waits for its
+  // owner, or a silent node whose lease was not read yet.
   bool any_untold() const { return orphans_.size() > 0 || !nodes_.silent().empty(); }
   // Returns the number of pods that exist, with or without GPUs.
   std::size_t pods() const { return pods_.size(); }
@@ -134,8 +134,8 @@ class ClusterCache {
  private:
   // `with_owner` false: the owner was not seen in time, so the cache sends the pod without it.
   void see_pod(const WatchEvent& event, std::int64_t monotonic_ms, bool with_owner);
-  // As see_pod(), for a pod that does not come from a list or watch: it was an orphan, or it is the
-  // answer to a call. Does nothing if the pod has no entry.
+  // Works as see_pod(), for a pod that does not come from a list or watch: it was an orphan, or it
+  // is the answer to a call. Does nothing if the pod has no entry.
   void see_again(json::Value pod, std::int64_t monotonic_ms, bool with_owner);
   // Takes the pod out of the orphans and reads its stored text again. Does nothing if the pod is no
   // orphan.
@@ -150,8 +150,8 @@ class ClusterCache {
   // Puts the record into the outbox, unless it equals the last record that the cache put there for
   // this pod.
   void tell_pod(const std::string& uid, const PodRecord& record);
-  // If the pod is the first of a gang whose other members are created later, puts these members
-  // into the outbox.
+  // If the other members of the gang are created only after this first pod, puts these members into
+  // the outbox.
   void tell_late_pods(const std::string& uid, PodEntry& entry, const Pod& pod,
                       const PodRecord& first);
   // If the pod is in another gang now, sends the pod as gone, since the core never moves a pod from
@@ -164,11 +164,12 @@ class ClusterCache {
   void drop_pod(const std::string& uid, in::PodGone gone, const std::string& clock = {});
   // Implements NodeCache::MayHavePods.
   bool may_have_pods(const std::string& node) const;
-  // Returns when the pod ended. `said_ms`: the end as the pod says it; 0: it says none. If the pod
-  // was deleted while its node was silent, the end is not after the node's last sign of life.
+  // Returns when the pod ended. `said_ms`: the end that the pod's status states; 0: the status
+  // states no end. If the pod was deleted while its node was silent, the end is not after the
+  // node's last sign of life.
   TimeMs end_seen(const PodEntry& entry, TimeMs said_ms) const;
-  // Marks the gated pods of this owner to be read again, because the owner has changed in a way
-  // that concerns them. Pods of the controllers below the owner are marked too.
+  // Marks the gated pods of this owner to be read again, because a change of the owner has changed
+  // their gangs. Pods of the controllers below the owner are marked too.
   void outdate_pods_of(const OwnerCache::Seen& owner);
   // Marks the gated pods of these gangs ("namespace/gang") to be read again, because the number of
   // non-GPU members has changed.

@@ -30,14 +30,15 @@ inline constexpr const char* kLeasesPath =
 inline constexpr const char* kJobsPath = "/apis/batch/v1/jobs";
 inline constexpr const char* kJobSetsPath = "/apis/jobset.x-k8s.io/v1alpha2/jobsets";
 inline constexpr const char* kWorkerSetsPath = "/apis/leaderworkerset.x-k8s.io/v1/leaderworkersets";
-// The kinds of owners that the edge watches. Only the first of them must exist in the cluster.
+// The collections of owners that the edge watches. Only the first collection, Jobs, must exist in
+// the cluster.
 inline constexpr std::array kOwnerPaths{kJobsPath, kJobSetsPath, kWorkerSetsPath};
 
-// What the Job of a pod says about it.
+// What the Job of a pod says about the pod.
 struct JobPart {
-  // The completion index of a pod of an Indexed Job; -1: it has none.
+  // The completion index of a pod of an Indexed Job; -1: the pod has none.
   std::int64_t index = -1;
-  // Failures of its index before this pod.
+  // How many earlier pods of the same index have failed.
   std::int64_t index_failures = 0;
   // The pod fails or has failed, and OwnerEntry::failed does not count it yet.
   bool failing = false;
@@ -82,8 +83,8 @@ struct GpuPodEntry {
   std::string worker_set;
   // How many pods of each group of that LeaderWorkerSet request no GPUs, as in OwnerEntry.
   std::uint32_t without_gpus = 0;
-  // The digest of the gang's later members as the core got them (about::LatePods). 0: the core got
-  // none for this pod.
+  // The digest of the members that are created later than this pod, as the core got them
+  // (about::LatePods). 0: the core got none for this pod.
   std::uint64_t group_told = 0;
   // API version, kind, name and uid of the pod's controller. All are empty if the pod has none.
   std::string owner_api, owner_kind, owner_name, owner_uid;
@@ -119,7 +120,7 @@ struct PodEntry {
 
 // The Jobs that a JobSet creates from one template.
 struct JobsOfSet {
-  // The name of the template. It is also the role of the pods in a gang.
+  // The name of the template. The template's name is also the role of its pods in a gang.
   std::string name;
   // The number of Jobs, and the number of pods in each Job.
   std::uint32_t copies = 1, pods = 1;
@@ -145,7 +146,8 @@ struct OwnerEntry {
   std::int64_t done = 0;
   // The uid of the owner's own controller; empty: it has none.
   std::string parent;
-  // Which of the owner's pods start together. It is kNone, too, if the object cannot be read.
+  // Which of the owner's pods start together. The value is kNone, too, if the object cannot be
+  // read.
   Together together = Together::kNone;
   // For each role: its name, and the size of a gang with pods of this role.
   std::vector<std::pair<std::string, std::uint32_t>> gangs;
@@ -157,7 +159,7 @@ struct OwnerEntry {
   bool has_deadline = false;
   // For a Job: true if it has one pod at a time, because spec.parallelism is absent or at most 1.
   bool one_pod = false;
-  // True if the kind has spec.suspend. A LeaderWorkerSet has none.
+  // True if the kind has spec.suspend. A LeaderWorkerSet has no such field.
   bool may_suspend() const { return collection != kWorkerSetsPath; }
   // spec.suspend is true.
   bool suspended = false;
@@ -190,7 +192,7 @@ struct OwnerEntry {
 // Reads JobPart of the pod `object`, which was read into `pod`, `gpu.ended` and `gpu.going`.
 // `cause`: why it ended. The index and its failures come from annotations. Without them the index
 // is -1, and the failures are 0. The Job controller removes a finalizer from each pod that it has
-// counted.
+// counted. So a pod that still has this finalizer is not counted yet.
 void read_job_part(const Pod& pod, json::Value object, Cause cause, GpuPodEntry& gpu);
 
 }  // namespace subak

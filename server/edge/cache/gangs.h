@@ -14,9 +14,8 @@
 namespace subak {
 
 // Finds the gang of a pod from the pod's owner. It writes the gang and its size into `pod`. For a
-// pod of a LeaderWorkerSet, it also writes into `entry`. False: the owner is not known yet. For a
-// pod that does not need its owner for this, because its labels state the gang, it returns true and
-// changes nothing.
+// pod of a LeaderWorkerSet, it also writes into `entry`. False: the owner is not known yet. If the
+// pod's own labels state the gang, find_gang() returns true and changes nothing.
 bool find_gang(const OwnerCache& owners, Pod& pod, PodEntry& entry);
 // Returns the owners for which a pod must wait: uids, or "namespace/name" of a LeaderWorkerSet.
 // Empty: the pod need not wait. A pod without Subak's gate never waits, since the size of its gang
@@ -25,15 +24,15 @@ std::vector<std::string> awaited_owners(const OwnerCache& owners, const Pod& pod
 // True if the pod's Indexed Job was scaled down and no longer needs the pod's index. Such a pod
 // counts as finished, not as lost. False for pods of other owners.
 bool is_left_out(const OwnerCache& owners, const PodEntry& entry);
-// True if the gang's owner may create pods of this gang again. It may if it exists and has not
-// ended, or if the edge has no complete list of such owners yet.
+// True if the gang's owner may create pods of this gang again. This holds if the owner exists and
+// has not ended, or if the edge has no complete list of such owners yet.
 bool makes_more(const OwnerCache& owners, const std::string& gang_owner);
 
 // Returns the members of a gang that are created only when the first members run
-// (docs/design/0037). It derives them from the first pod and its owner. nullopt: there are none.
-// Admission may change the resource request of each pod. The first pods, which exist, show this
-// change; the owner's template does not. So a later member of the same template gets the shape of
-// the first pods. The implementation is in late_pods.cc.
+// (docs/design/0037). late_pods() derives these members from the first pod and its owner. nullopt:
+// there are none. Admission may change the resource request of each pod. The first pods, which
+// exist, show this change; the owner's template does not. So a later member of the same template
+// gets the shape of the first pods. The implementation is in late_pods.cc.
 std::optional<in::GangSeen> late_pods(const OwnerCache& owners, const std::string& cluster,
                                       const Pod& pod, const PodRecord& first);
 

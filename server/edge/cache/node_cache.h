@@ -20,8 +20,8 @@ namespace subak {
 
 class NodeCache {
  public:
-  // True if the end of a pod on this node may still be reported. That is so if a pod is bound to
-  // the node, or if a released pod has no node yet and may be bound to this one.
+  // True if the cache may still report the end of a pod on this node. That is so if a pod is bound
+  // to the node, or if a released pod without a node may still be bound to the node.
   using MayHavePods = std::function<bool(const std::string& node)>;
   // `options` and `outbox` must outlive the cache.
   NodeCache(const KubeNodeOptions& options, Outbox& outbox, MayHavePods may_have_pods)
@@ -64,8 +64,8 @@ class NodeCache {
   // Takes an event on a lease, and compares the time of the renewal with `now_ms`, the service's
   // time. See NodeClocks.
   void see_lease(const WatchEvent& event, TimeMs now_ms, std::int64_t monotonic_ms);
-  // The list of leases is complete. Even if the list did not name the lease of a node, what was
-  // measured of the node's clock stays.
+  // The list of leases is complete. The measurements of a node's clock stay even if the list did
+  // not name the node's lease.
   void complete_leases() { clocks_.end_list(); }
   const NodeClocks& clocks() const { return clocks_; }
   // Takes out the nodes that must be read again, because the error of their clock has changed since
@@ -80,7 +80,7 @@ class NodeCache {
     std::uint64_t told = 0;
     // The number of the last list that named the node (ListRound::number()).
     std::uint32_t list = 0;
-    // Since when the cluster says that the node is silent; 0: it is not silent.
+    // Since when the cluster says that the node is silent; 0: the node is not silent.
     TimeMs silent_ms = 0;
     // The last renewal of the node's lease, if the node is silent. 0: the lease was not read. 1:
     // the node has no lease.

@@ -54,7 +54,7 @@ class NodeClocks {
     // minus the renewal by the node's clock. The next sample goes into the slot `count` modulo
     // kSamples.
     std::array<DurationMs, kSamples> samples{};
-    // The number of samples so far. It counts on beyond the size of the ring.
+    // The number of samples so far. The number continues to rise beyond the size of the ring.
     std::size_t count = 0;
     // When the last sample came, by the monotonic clock.
     std::int64_t sampled_ms = 0;

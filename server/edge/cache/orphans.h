@@ -1,4 +1,4 @@
-// Orphans: pods that the core does not know yet, because the edge has not seen their owner. They
+// Orphans: pods that the core does not know yet, because the edge has not seen their owner. Orphans
 // wait because the owner may say how many pods start together. Threads: one at a time; ClusterCache
 // owns this object.
 #pragma once

@@ -75,19 +75,20 @@ class Outbox {
   // of the node is dropped, since the node exists again.
   void node_seen(NodeSpec node);
   // Adds an update that is not the state of a pod or node: the end of an object, or another change.
-  // It replaces a waiting change of the same object. A waiting state of the same node is dropped. A
-  // waiting state of the same pod stays, and is sent before the change. `clock`: News::clock of the
-  // update.
+  // The update replaces a waiting change of the same object. A waiting state of the same node is
+  // dropped. A waiting state of the same pod stays, and is sent before the change. `clock`:
+  // News::clock of the update.
   void changed(const about::Key& key, in::Body body, std::string clock = {});
-  // Adds the end of a node. It is sent after all updates of other objects. It also waits until the
-  // watch of pods has reported up to the resource version `after`. So the core gets the ends of the
-  // node's pods first.
+  // Adds the end of a node. The end is sent after all updates of other objects. It also waits until
+  // the watch of pods has reported up to the resource version `after`. So the core gets the ends of
+  // the node's pods first.
   void node_gone(const std::string& name, in::Body body, std::uint64_t after);
-  // Adds an update that is not coalesced. It is sent before all other updates, except those that
-  // were put back or added by first() earlier.
+  // Adds an update that is not coalesced. The update is sent before all other updates, except
+  // updates that were put back or added by first() earlier.
   void first(News news) { put_back_.push_back(std::move(news)); }
 
-  // A value for the argument of next(), with which no end of a node waits for the node's pods.
+  // If next() gets this value as `pods_version`, the end of a node does not wait for the ends of
+  // the node's pods.
   static constexpr std::uint64_t kAllPodsKnown = UINT64_MAX;
   // Takes out the next update. If the update cannot be sent, call put_back(). The order is:
   // - updates that were put back;
@@ -100,8 +101,8 @@ class Outbox {
   std::optional<News> next(std::uint64_t pods_version);
   // True if next() would return an update.
   bool has_next(std::uint64_t pods_version) const;
-  // Puts an update from next() back. It is the next update again, and no longer counts as waiting
-  // for an answer.
+  // Puts an update from next() back. The update is the next one again, and no longer counts as
+  // waiting for an answer.
   void put_back(News news);
   // Says that the core has answered one update of the pod that next() returned, and that the edge
   // has handled this answer.
@@ -123,8 +124,8 @@ class Outbox {
     std::optional<in::Body> change;
     // News::clock of `change`.
     std::string clock;
-    // `change` must wait until the watch of pods has reported up to this version; 0: it need not
-    // wait.
+    // `change` must wait until the watch of pods has reported up to this version; 0: the change
+    // need not wait.
     std::uint64_t after = 0;
     bool may_go_at(std::uint64_t pods_version) const {
       return pod || node || after <= pods_version;
@@ -133,13 +134,13 @@ class Outbox {
   // Returns the entry of the object. If it has none, makes one, with the object at the end of the
   // queue.
   Waiting& waiting(const about::Key& key);
-  // As next(), but does not count the update as one that waits for an answer.
+  // Works as next(), but does not count the update as one that waits for an answer.
   std::optional<News> take_next(std::uint64_t pods_version);
 
   const std::string cluster_;
   // The objects with a waiting update, in the order of their first waiting update.
   std::deque<about::Key> queue_;
-  // The nodes whose end waits. They come after all other objects.
+  // The nodes whose end waits. The ends of these nodes come after the updates of all other objects.
   std::deque<about::Key> last_queue_;
   std::unordered_map<about::Key, Waiting, about::KeyHash> waiting_;
   // The updates that come before all others: those that were put back, or added by first(). The

@@ -20,7 +20,7 @@ namespace subak {
 // Entries stay when a session ends: the core does not get owners, so no entry must be sent again.
 class OwnerCache {
  public:
-  // `extra`: the resources that count as whole GPUs. It must outlive the cache.
+  // `extra`: the resources that count as whole GPUs. `extra` must outlive the cache.
   explicit OwnerCache(const ExtraGpuResources& extra) : extra_(extra) {}
 
   // What an event on an owner has changed.

@@ -25,7 +25,7 @@ class PodMarks {
   void set_gated(const std::string& uid, bool is) { set(gated_, uid, is); }
   // Pods that Subak released and for which the scheduler finds no node.
   const std::set<std::string>& unschedulable() const { return unschedulable_; }
-  // As set_gated().
+  // Works as set_gated().
   void set_unschedulable(const std::string& uid, bool is) { set(unschedulable_, uid, is); }
   // Takes out the gated pods that cannot start, because no object says how large their gang is.
   std::set<std::string> take_unsized() { return std::exchange(unsized_, {}); }

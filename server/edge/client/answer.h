@@ -13,7 +13,7 @@
 
 namespace subak {
 
-// The outcome of a call. It follows from the HTTP status.
+// The outcome of a call. The outcome follows from the HTTP status.
 enum class Outcome : std::uint8_t {
   // 2xx: the server has done what the call requests.
   kDone,

@@ -1,7 +1,7 @@
 // Runs a program and reads its output. The program runs in a process group of its own and inherits
-// no file descriptor of the service. It gets no input, and its error output is discarded. Threads:
-// one at a time for each Child. The service must not ignore SIGCHLD, and no other code may wait for
-// child processes.
+// no file descriptor of the service. The program gets no input, and its error output is discarded.
+// Threads: one at a time for each Child. The service must not ignore SIGCHLD, and no other code may
+// wait for child processes.
 #pragma once
 
 #include <sys/types.h>
@@ -20,11 +20,12 @@ struct ChildProgram {
   // A path, or a name that is looked up in the service's PATH.
   std::string command;
   std::vector<std::string> args;
-  // Variables that are added to the service's environment. They replace variables of the same name.
+  // Variables that are added to the service's environment. These variables replace variables of the
+  // same name.
   std::vector<std::pair<std::string, std::string>> env;
 };
 
-// One run of a program. It owns the process group and the pipe.
+// One run of a program. A Child owns the process group and the pipe.
 class Child {
  public:
   // Starts the program. kNotFound: there is no such program. kPrecondition: the program cannot be

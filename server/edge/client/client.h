@@ -19,7 +19,7 @@
 
 namespace subak {
 
-// One request. The answer to it may have at most limits::kMaxKubeAnswerBytes.
+// One request. The answer to the request may have at most limits::kMaxKubeAnswerBytes.
 struct KubeCall {
   // GET, POST, PUT, PATCH or DELETE.
   std::string method = "GET";
@@ -51,14 +51,14 @@ class KubeApi {
   // Sends a call. Calls start in the order of these function calls, but answers may come in any
   // order. If a kept-alive connection breaks before the first byte of an answer, libcurl sends the
   // call again. So a write that arrives twice must have the same effect as one that arrives once.
-  // False: limits::kMaxKubeCalls calls have no answer yet, so this one is not sent.
+  // False: limits::kMaxKubeCalls calls have no answer yet, so the client does not send this call.
   virtual bool call(KubeCall call, Answered answered) = 0;
   // Opens a stream of events and passes each event to `take`. The stream ends if the server ends
   // it, is silent for limits::kWatchSilentMs, or sends bytes that are no event. `ended` is then
   // called once. The returned id is never 0, and no other watch ever gets the same id.
   virtual WatchId watch(std::string path, WatchStream::Take take, Ended ended) = 0;
-  // Ends a watch without calling its `ended`. Does nothing if the watch has ended. If `take` calls
-  // stop(), `take` still gets the events that arrived together with the present event.
+  // Ends a watch without calling its `ended`. Does nothing if the watch has ended. If `take` itself
+  // calls stop(), `take` still gets the events that arrived together with the present event.
   virtual void stop(WatchId watch) = 0;
   // Waits at most `most` ms for answers and events, and handles them.
   virtual void turn(DurationMs most) = 0;
@@ -67,7 +67,7 @@ class KubeApi {
   virtual void wake() = 0;
 };
 
-// The implementation for a real API server. It owns its connections, calls and watches.
+// The implementation for a real API server. The client owns its connections, calls and watches.
 class KubeClient final : public KubeApi {
  public:
   explicit KubeClient(KubeAccess access);

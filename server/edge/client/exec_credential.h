@@ -31,8 +31,8 @@ struct ExecCredential {
 
 // Returns the value of the environment variable KUBERNETES_EXEC_INFO for the plugin. `authority`:
 // the cluster's CA in PEM; empty: the CAs of the system. `access.exec` must be set. The value is
-// one line of JSON with the kind ExecCredential. It says that the plugin cannot ask a person. It
-// has the cluster's address and CA if ExecPlugin::wants_cluster is set.
+// one line of JSON with the kind ExecCredential. The value says that the plugin cannot ask a
+// person. It has the cluster's address and CA if ExecPlugin::wants_cluster is set.
 std::string exec_info(const KubeAccess& access, std::string_view authority);
 
 // Reads a plugin's output. `field` names the plugin in errors, such as "users[ana].user.exec". No

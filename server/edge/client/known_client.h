@@ -1,5 +1,5 @@
-// A client with a credential. It renews the credential before the credential expires, and when the
-// server refuses the credential. Threads: as KubeClient.
+// A client with a credential. The client renews the credential before the credential expires, and
+// when the server refuses the credential. Threads: as KubeClient.
 #pragma once
 
 #include <functional>

@@ -21,7 +21,8 @@ struct ExecPlugin {
   std::string command;
   // The arguments of the command.
   std::vector<std::string> args;
-  // Variables that are added to the service's environment. They replace variables of the same name.
+  // Variables that are added to the service's environment. These variables replace variables of the
+  // same name.
   std::vector<std::pair<std::string, std::string>> env;
   // The version of its output: "client.authentication.k8s.io/v1" or
   // "client.authentication.k8s.io/v1beta1".
@@ -47,8 +48,8 @@ struct KubeAccess {
   // The user's name in errors, such as "users[ana].user" or "serviceaccount"; empty: the user is
   // anonymous.
   std::string user;
-  // The server's address, such as "https://10.0.0.1:6443", maybe with a path. It begins with
-  // "http:" only if the server is on this machine.
+  // The server's address, such as "https://10.0.0.1:6443", maybe with a path. The address begins
+  // with "http:" only if the server is on this machine.
   std::string server;
   // The name that the server's certificate must have; empty: the host of `server`.
   std::string tls_server_name;

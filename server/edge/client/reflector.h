@@ -1,8 +1,8 @@
-// Follows all objects of one kind, until it is destroyed. It first requests a list, as a stream or
-// in pages, and then watches from the version of the list. The sink may miss states between two
-// requests, but it gets the present state of each object. The sink also learns which objects were
-// deleted while no watch was open. A Reflector is similar to the Reflector of client-go
-// (tools/cache), but it has no store.
+// Follows all objects of one kind, until it is destroyed. The reflector first requests a list, as a
+// stream or in pages, and then watches from the version of the list. The sink may miss states
+// between two requests, but it gets the present state of each object. The sink also learns which
+// objects were deleted while no watch was open. A Reflector is similar to the Reflector of
+// client-go (tools/cache), but it has no store.
 //
 // The server may end a list or a watch, and the reflector decides when it requests the next one.
 // After a watch that was open for limits::kSteadyWatchMs, it requests the next watch at once. After
@@ -45,14 +45,14 @@ struct ReflectorSink {
   std::function<bool()> complete;
 };
 
-// Follows one collection. It owns the open list or watch, and the history of earlier lists and
-// watches.
+// Follows one collection. The reflector owns the open list or watch, and the history of earlier
+// lists and watches.
 class Reflector {
  public:
   // Returns the time of a clock that never goes back, in ms.
   using MonotonicMs = std::function<std::int64_t()>;
-  // Limits on requests to the server. They outlive the reflector, so that they also count for the
-  // next reflector.
+  // Limits on requests to the server. The limits outlive the reflector, so that they also count for
+  // the next reflector.
   struct Paces {
     // The limit on lists and watches of this kind of objects.
     RequestPace& begins;
@@ -132,8 +132,8 @@ class Reflector {
     std::int64_t opened_ms_ = 0;
     // The result of heard().
     bool heard_ = false;
-    // True: the server has said that the version is too old. It stays true until ended() returns
-    // it, even after stop().
+    // True: the server has said that the version is too old. The value stays true until ended()
+    // returns it, even after stop().
     bool expired_ = false;
   };
 

@@ -12,14 +12,14 @@
 namespace subak {
 
 // Lets at most `most` requests begin in any period of limits::kRequestWindowMs (a sliding window).
-// It stores the times of the last `most` requests.
+// RequestPace stores the times of the last `most` requests.
 class RequestPace {
  public:
   // `most`: 1 or more.
   explicit RequestPace(std::size_t most) : most_(most) {}
 
-  // Returns the time until the next request may begin; 0: it may begin now. `now_ms`: the time of a
-  // clock that never goes back.
+  // Returns the time until the next request may begin; 0: the request may begin now. `now_ms`: the
+  // time of a clock that never goes back.
   DurationMs due_in(std::int64_t now_ms) const {
     if (begun_.size() < most_) return 0;
     return std::max<DurationMs>(begun_.front() + limits::kRequestWindowMs - now_ms, 0);

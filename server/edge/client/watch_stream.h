@@ -25,7 +25,7 @@ struct EnumText<WatchKind> {
                                                          "ERROR"};
 };
 
-// One event. It points into the stream's JSON document, which the next event overwrites.
+// One event. The event points into the stream's JSON document, which the next event overwrites.
 struct WatchEvent {
   WatchKind kind = WatchKind::kError;
   // The object. For kDeleted, this is the last state of the object; for kError, it is the Status.
@@ -66,7 +66,7 @@ class WatchStream {
   json::Parser parser_;
 };
 
-// One page of a list. It points into the JSON document of the answer.
+// One page of a list. The page points into the JSON document of the answer.
 struct ListPage {
   // The resource version from which the watch after the list begins.
   std::string_view resource_version;

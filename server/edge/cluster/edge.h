@@ -1,5 +1,5 @@
-// The in-process edge of one Kubernetes cluster. It reports the cluster's objects to the core and
-// carries out the core's effects.
+// The in-process edge of one Kubernetes cluster. The edge reports the cluster's objects to the core
+// and carries out the core's effects.
 //
 //  API server --watches--> Reflector -> ClusterCache --inputs--> core
 //  API server <--patches-- plan_writes <-- ClusterCache, wanted <--effects-- core
@@ -32,21 +32,21 @@ namespace subak {
 
 // The parts of the service that an edge uses. The edge's thread may call all of them until stop().
 struct EdgePorts {
-  // As Runtime::post().
+  // Works as Runtime::post().
   std::function<bool(Input, ReplyFn)> post;
-  // As Runtime::view(). Never nullptr.
+  // Works as Runtime::view(). Never nullptr.
   std::function<std::shared_ptr<const View>()> view;
-  // As Runtime::subscribe(); nullptr: the service is stopping.
+  // Works as Runtime::subscribe(); nullptr: the service is stopping.
   std::function<std::shared_ptr<EffectStream>(ClusterId, std::function<void()> wake)> subscribe;
-  // As Follower::read().
+  // Works as Follower::read().
   std::function<bool(std::function<void(const Engine&)>)> read;
-  // As Follower::read_starts.
+  // Works as Follower::read_starts().
   std::function<bool(std::function<void(const Engine&, const ForecastStarts&)>)> read_starts;
-  // As Follower::read_expensive(). False: the read was refused.
+  // Works as Follower::read_expensive(). False: the follower refused the read.
   std::function<bool(std::function<void(const Engine&)>)> read_expensive;
-  // As Runtime::now_ms().
+  // Works as Runtime::now_ms().
   std::function<TimeMs()> now_ms;
-  // A clock that never goes back, in ms. Pauses and rates use it.
+  // A clock that never goes back, in ms. The edge uses this clock for pauses and rates.
   std::function<std::int64_t()> monotonic_ms;
 };
 
@@ -58,9 +58,9 @@ struct EdgeOptions {
   ExtraGpuResources extra_gpu_resources;
   // Schedulers whose pods belong to another queue manager.
   std::vector<std::string> other_schedulers;
-  // As KubeNodeOptions::fatal_conditions.
+  // The value of KubeNodeOptions::fatal_conditions.
   std::vector<std::string> fatal_conditions = default_fatal_conditions();
-  // As KubeNodeOptions::topology_labels.
+  // The value of KubeNodeOptions::topology_labels.
   std::vector<std::string> topology_labels;
   // True: the edge has no thread, and the caller runs turn().
   // So a simulation of faults is reproducible.
@@ -75,25 +75,27 @@ struct EdgeStats {
   bool synced = false;
   // Why the edge is not synced; empty: there is no error.
   std::string error;
-  // Objects in the object cache.
+  // The numbers of nodes and pods in the object cache.
   std::size_t nodes = 0, pods = 0;
   // The number of lists begun, of all kinds and sessions.
   std::uint64_t lists = 0;
-  // Writes done, by kind.
+  // The number of writes to the API server that succeeded, by kind.
   std::array<std::uint64_t, EnumText<WriteKind>::names.size()> writes{};
-  // Events recorded in the cluster.
+  // The number of Events that the edge sent to the cluster.
   std::uint64_t events = 0;
-  // Writes that the API server refused for too long, by its reason.
+  // The number of writes that were given up because the API server refused them for too long, by
+  // the server's reason.
   std::map<std::string, std::uint64_t> refused;
-  // The number of gates opened of pods that Subak does not manage.
+  // The number of gates that the edge opened on pods that Subak does not manage.
   std::uint64_t opened_outside = 0;
-  // Objects that could not be read.
+  // The number of objects that the edge could not read.
   std::uint64_t unreadable = 0;
-  // Updates that the core refused.
+  // The number of updates that the core refused.
   std::uint64_t not_taken = 0;
-  // Pods that wait until the core has room for them.
+  // The number of pods that wait until the core has room for them.
   std::size_t put_off = 0;
-  // The largest clock error of a node; negative: that clock is ahead.
+  // The clock error of the node whose clock is furthest off, in ms. Positive: the clock is behind;
+  // negative: it is ahead.
   DurationMs clock_behind_ms = 0;
 };
 

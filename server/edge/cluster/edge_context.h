@@ -1,4 +1,5 @@
-// The objects that all parts of an edge use. Threads: the edge's, except for `inbox`.
+// The objects that all parts of an edge use. Threads: only the edge's thread, but any thread may
+// use `inbox`.
 #pragma once
 
 #include <algorithm>

@@ -1,10 +1,11 @@
-// The session of an edge with the core. It identifies the cluster, lists all objects, and then
-// follows: the core has the complete list, and gets each change. Each start begins a session
-// (docs/design/0031). A session that fails ends, and the next one begins after a pause.
+// The session of an edge with the core. The session identifies the cluster and lists all objects.
+// Once the core has the complete list, the session follows: it sends each change to the core. Each
+// start of the edge begins a session (docs/design/0031). A session that fails ends, and the next
+// one begins after a pause.
 //
 // EdgeSession owns the phase, the number of the session, the user name at the API server and the
-// pauses between sessions. It sends all inputs of the edge, since each input names its session.
-// Threads: the edge's.
+// pauses between sessions. EdgeSession sends all inputs of the edge, since each input names its
+// session. Threads: the edge's thread.
 #pragma once
 
 #include <cstdint>
@@ -22,12 +23,13 @@ namespace subak {
 
 // The functions that a session calls as it proceeds.
 struct SessionHooks {
-  // The core has accepted the beginning of the list. Before this call, the session has begun all
-  // watches except that of pods.
+  // Called when the core has accepted the beginning of the list. Before this call, the session has
+  // begun all watches except that of pods.
   std::function<void(ClusterId)> begun;
-  // The core has the complete list, so the edge may make writes.
+  // Called when the core has the complete list, so that the edge may make writes.
   std::function<void()> follows;
-  // The session ends, and the watches have ended already. Drop all data of the session.
+  // Called when the session ends; the watches have ended already. The function must drop all data
+  // of the session.
   std::function<void()> ended;
 };
 
@@ -99,11 +101,11 @@ class EdgeSession {
   Watches& watches_;
   const SessionHooks hooks_;
   Phase phase_ = Phase::kOff;
-  // When the next session may begin, monotonic.
+  // When the next session may begin, by the monotonic clock.
   std::int64_t begin_due_ms_ = 0;
-  // When the last session began to follow, monotonic.
+  // When the last session began to follow, by the monotonic clock.
   std::int64_t follows_since_ms_ = 0;
-  // The pauses between sessions. They are short again after a session that followed for
+  // The pauses between sessions. The pauses are short again after a session that followed for
   // limits::kSteadyWatchMs.
   Backoff backoff_;
   // Limits how often sessions begin. A new session does not reset this limit.

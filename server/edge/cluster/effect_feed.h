@@ -1,9 +1,9 @@
 // Takes the core's effects on the cluster into the queue of writes. While effects are outstanding,
-// it reads all outstanding effects again from time to time. An effect may have been lost, and the
-// core does not say when an effect is no longer wanted.
+// EffectFeed reads all outstanding effects again from time to time. The reason: an effect may be
+// lost, and the core does not say when an effect is no longer wanted.
 //
-// It owns the subscription. Threads: the edge's. The core's thread wakes the edge's through the
-// inbox. Once the edge's thread has ended, any thread may call cancel().
+// EffectFeed owns the subscription. Threads: the edge's thread. The core's thread wakes the edge's
+// thread through the inbox. Once the edge's thread has ended, any thread may call cancel().
 #pragma once
 
 #include <cstdint>
@@ -26,11 +26,13 @@ class EffectFeed {
 
   // Subscribes to the effects on the cluster. It ends the session if the service is stopping.
   void subscribe(ClusterId id);
-  // Ends the subscription: no thread wakes the edge for it after this returns. Idempotent.
+  // Ends the subscription. After cancel() returns, no thread wakes the edge for this subscription.
+  // A second call does nothing.
   void cancel();
   // Takes the effects that have arrived. After an overflow it subscribes again.
   void take();
-  // Reads the outstanding effects again, once a second while there are any.
+  // Reads the outstanding effects again. It does so once a second while there are outstanding
+  // effects.
   void confirm();
 
  private:
@@ -39,9 +41,9 @@ class EffectFeed {
   WriteQueue& queue_;
   // nullptr: not subscribed.
   std::shared_ptr<EffectStream> stream_;
-  // A read of the outstanding effects is pending.
+  // True: a read of the outstanding effects has no answer yet.
   bool confirming_ = false;
-  // When the next such read is due, monotonic.
+  // When the next such read is due, by the monotonic clock.
   std::int64_t confirm_due_ms_ = 0;
 };
 

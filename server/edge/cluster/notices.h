@@ -2,7 +2,8 @@
 // of waiting pods. Notices decides on text and time, EventRecorder sends, and Waiting stores what
 // users already know about waiting jobs.
 //
-// Notices owns EventRecorder and Waiting, and the record of announced starts. Threads: the edge's.
+// Notices owns EventRecorder and Waiting, and the record of announced starts. Threads: the edge's
+// thread.
 #pragma once
 
 #include <cstdint>
@@ -33,12 +34,12 @@ class Notices {
   // Records a write that the API server has accepted.
   void tell_written(const KubeWrite& write);
   // Records that the pod belongs to no job yet, because too many pods wait. `words` is the core's
-  // message, which says whose pods.
+  // message, which names the account that has too many waiting pods.
   void tell_put_off(const std::string& uid, const std::string& words);
   // Examines the next page of waiting jobs, if it is due.
   void look_at_waiting();
   // Sends Events as far as the rate allows. `writes_full`: the writes use all connections that they
-  // may use. Then it sends only if the queue of Events is crowded.
+  // may use. If `writes_full` is true, turn() sends Events only if their queue is crowded.
   void turn(bool writes_full);
   // Returns the time until turn() has work, at most limits::kLoopMaxWaitMs.
   DurationMs due_in(bool writes_full) const;
@@ -62,7 +63,7 @@ class Notices {
   std::map<JobId, std::uint32_t> announced_starts_;
   // True: a page is being read.
   bool looking_ = false;
-  // When the next page is due, monotonic.
+  // When the next page is due, by the monotonic clock.
   std::int64_t look_due_ms_ = 0;
 };
 

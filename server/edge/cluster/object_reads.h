@@ -1,8 +1,8 @@
-// Reads single objects of the cluster into the object cache, if the watches do not suffice. These
-// are leases of silent nodes, pods to send again, and nodes whose clock error has changed.
+// Reads single objects of the cluster into the object cache, if the watches do not suffice. Such
+// objects are leases of silent nodes, pods to send again, and nodes whose clock error has changed.
 //
-// It owns the open calls and the pause after a failed read of a pod. Both continue from session to
-// session. Threads: the edge's.
+// ObjectReads owns the open calls and the pause after a failed read of a pod. Both continue from
+// session to session. Threads: the edge's thread.
 #pragma once
 
 #include <cstdint>
@@ -39,7 +39,7 @@ class ObjectReads {
   std::set<std::string> reading_leases_;
   // The pauses after failed reads of pods. A read that succeeds resets them.
   Backoff pods_backoff_;
-  // When pods may be read again after a failed read, monotonic.
+  // When pods may be read again after a failed read, by the monotonic clock.
   std::int64_t pods_due_ms_ = 0;
 };
 

@@ -16,9 +16,9 @@
 
 namespace subak {
 
-// Writes the label. It has at most one open call, and retries a failed call without end. Threads:
-// any may call start(), want() and stop(), one after the other. turn() and is_settled() belong to
-// the label's thread, or without start() to the caller.
+// Writes the label. PodLabel has at most one open call, and retries a failed call without end.
+// Threads: any may call start(), want() and stop(), one after the other. turn() and is_settled()
+// belong to the label's thread, or without start() to the caller.
 // A failure never stops the service. Each failed attempt is logged, and the pauses
 // between attempts grow.
 class PodLabel {
@@ -60,7 +60,8 @@ class PodLabel {
   const std::function<std::int64_t()> monotonic_ms_;
   // The value of the last want().
   std::atomic<bool> wanted_{false};
-  // The time by which the thread must end, monotonic; INT64_MAX: stop() was not called.
+  // The time by which the thread must end, by the monotonic clock; INT64_MAX: stop() was not
+  // called.
   std::atomic<std::int64_t> stop_ms_{INT64_MAX};
 
   // The state that the API server has accepted; nullopt: not known. Only the thread uses this and
@@ -68,7 +69,7 @@ class PodLabel {
   std::optional<bool> taken_;
   // The state to retry at due_ms_; nullopt: the last patch succeeded.
   std::optional<bool> failed_;
-  // When the next attempt is due, monotonic.
+  // When the next attempt is due, by the monotonic clock.
   std::int64_t due_ms_ = 0;
   Backoff backoff_;
   // True: a patch has no answer yet.

@@ -25,7 +25,8 @@ class PublishedStats {
 
  private:
   const std::string cluster_;
-  // The last logged message about an object that cannot be read. Only the edge's thread uses it.
+  // The last logged message about an object that cannot be read. Only the edge's thread uses this
+  // text.
   std::string said_unreadable_;
   mutable Mutex mutex_;
   // All zero before the first publish().

@@ -1,8 +1,9 @@
-// Reports changes of the cluster to the core, and takes the answers. If the core has no room for a
-// pod, the pod is put off. It stays gated, its status shows why, and the edge sends it again later.
+// Reports changes of the cluster to the core, and handles the core's answers. If the core has no
+// room for a pod, the pod is put off. Such a pod stays gated, its status shows why, and the edge
+// sends the pod again later.
 //
-// It owns the list of pods that are put off. It also owns the time up to which the core knows all
-// changes of pods. The updates themselves wait in the cache's Outbox. Threads: the edge's.
+// Reports owns the list of pods that are put off, and the time up to which the core knows all
+// changes of pods. The updates themselves wait in the cache's Outbox. Threads: the edge's thread.
 #pragma once
 
 #include <cstdint>
@@ -20,7 +21,7 @@ namespace subak {
 
 class Reports {
  public:
-  // The objects that these references name outlive this object.
+  // All arguments must outlive this object.
   Reports(EdgeContext& context, EdgeSession& session, const Watches& watches, WriteQueue& queue,
           Notices& notices)
       : context_(context), session_(session), watches_(watches), queue_(queue), notices_(notices) {}
@@ -67,11 +68,12 @@ class Reports {
   std::uint64_t not_taken_ = 0;
   // The uids of pods that are put off, first in first out.
   std::deque<std::string> put_off_;
-  // How many of them are sent again at once. The number doubles while the core accepts all of them.
+  // How many pods from `put_off_` are sent again at once. The number doubles while the core accepts
+  // all of these pods.
   std::size_t put_off_at_once_ = limits::kPutOffRetries;
   // True: the core refused one of the pods that were sent again last.
   bool put_off_again_ = false;
-  // When the next pods are sent again, monotonic.
+  // When the next pods are sent again, by the monotonic clock.
   std::int64_t put_off_due_ms_ = 0;
 };
 

@@ -1,8 +1,8 @@
-// Opens Subak's gate of pods that Subak does not manage ("strays"). These are pods outside the mode
-// enforce, and pods without GPUs that were gated by mistake. The scheduler chooses their node.
-// Outside the mode enforce, the edge makes no other write.
+// Opens Subak's gate of pods that Subak does not manage ("strays"). Strays are pods of namespaces
+// whose mode is not enforce, and pods without GPUs that were gated by mistake. The scheduler
+// chooses their node. In namespaces whose mode is not enforce, the edge makes no other write.
 //
-// It owns the list of pods to open next. Threads: the edge's.
+// Strays owns the list of pods whose gates it opens next. Threads: the edge's thread.
 #pragma once
 
 #include <cstdint>
@@ -23,8 +23,8 @@ class Strays {
   Strays(const Strays&) = delete;
   Strays& operator=(const Strays&) = delete;
 
-  // Opens a gate if that is due, at most limits::kOpenedPerSecond. Call it while
-  // EdgeSession::follows().
+  // Opens at most one gate, if that is due. So the edge opens at most limits::kOpenedPerSecond
+  // gates a second. Call it while EdgeSession::follows().
   void open();
   // Drops the list of pods. Call it when the session has ended.
   void forget() { strays_.clear(); }
@@ -44,7 +44,7 @@ class Strays {
   std::deque<std::string> strays_;
   // True: the order of the queue is being read.
   bool finding_ = false;
-  // When the next gate may be opened, monotonic.
+  // When the next gate may be opened, by the monotonic clock.
   std::int64_t due_ms_ = 0;
 };
 

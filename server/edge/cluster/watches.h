@@ -1,8 +1,8 @@
 // Follows the cluster's objects with one reflector for each kind: first nodes, namespaces, owners
 // and leases, then pods. Each reflector writes into the object cache.
 //
-// It owns the reflectors, the limits on their requests, and the times at which the watches last
-// reported. Limits and times continue from session to session. Threads: the edge's.
+// Watches owns the reflectors, the limits on their requests, and the times at which the watches
+// last reported. Limits and times continue from session to session. Threads: the edge's thread.
 #pragma once
 
 #include <cstdint>
@@ -79,7 +79,7 @@ class Watches {
   TimeMs nodes_heard_ms_ = 0;
   // When the present or the last list of pods began, by the service's time.
   TimeMs list_began_ms_ = 0;
-  // The number of lists of reflectors that no longer exist.
+  // The number of lists that reflectors of earlier sessions began.
   std::uint64_t lists_before_ = 0;
   // nullptr: that kind is not followed.
   std::unique_ptr<Reflector> nodes_, namespaces_, pods_, leases_;

@@ -1,8 +1,8 @@
-// Makes the edge's writes to the API server, and handles refusals. It reports a refusal to the
+// Makes the edge's writes to the API server, and handles refusals. Writes reports a refusal to the
 // core, to the log and to users.
 //
-// It owns the Writer with the open calls, and the counts of done and refused writes. Threads:
-// the edge's.
+// Writes owns the Writer with the open calls, and the counts of done and refused writes. Threads:
+// the edge's thread.
 #pragma once
 
 #include <array>
@@ -21,12 +21,12 @@ namespace subak {
 
 class Writes {
  public:
-  // The objects that these references name outlive this object.
+  // All arguments must outlive this object.
   Writes(EdgeContext& context, EdgeSession& session, WriteQueue& queue, Notices& notices);
   Writes(const Writes&) = delete;
   Writes& operator=(const Writes&) = delete;
 
-  // Reports that the release failed of each pod for which the scheduler has found no node during
+  // Reports a release as failed if the scheduler has found no node for the released pod during
   // limits::kUnschedulableMs.
   void report_unschedulable();
   // Begins the next writes of the queue. Call it while EdgeSession::follows().
@@ -39,12 +39,12 @@ class Writes {
   Writer& writer() { return writer_; }
 
   using Counts = std::array<std::uint64_t, EnumText<WriteKind>::names.size()>;
-  // The writes done, by kind.
+  // The number of writes that succeeded, by kind.
   const Counts& done() const { return done_; }
   // The number of writes that were given up after refusals, by the API server's reason. A write
   // without a reason counts by its outcome.
   const std::map<std::string, std::uint64_t>& refused() const { return refused_; }
-  // The number of gates opened of pods that Subak does not manage.
+  // The number of gates that the edge opened on pods that Subak does not manage.
   std::uint64_t opened_outside() const { return opened_outside_; }
 
  private:
@@ -56,12 +56,12 @@ class Writes {
   // Reports as refused the evictions that the plan leaves out (Plan::withheld): each of them would
   // use up the last failure that its Job may have.
   void report_withheld();
-  // Makes the Fence no longer wait for the mark of a pod whose hold was released, because the API
-  // server refuses the mark.
+  // Stops the Fence from waiting for a mark that the API server refuses. The mark belongs on a pod
+  // whose hold was released.
   void mark_refused(const KubeWrite& write, const std::string& words);
   // Reports to the core and to users that the release of a pod failed, and drops the planned
-  // writes. The core then releases the hold. `job`: the job whose effect is dropped too; none for a
-  // pod that the scheduler refuses.
+  // writes. The core then releases the hold. `job`: the job whose effect is dropped too; an empty
+  // id if the scheduler refuses the pod.
   void give_up(const std::string& uid, JobId job, Cause cause, const std::string& words);
   // Returns the callbacks of the Writer.
   WriterHooks hooks();

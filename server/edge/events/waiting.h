@@ -1,5 +1,5 @@
 // Records why a job waits, and its start estimate, by Events on one pod of the job and on the pod's
-// owner. It records these Events at each of these moments:
+// owner. Waiting records these Events at each of these moments:
 // - the job has waited for limits::kTellWaitingMs, or claims GPUs;
 // - the reason changes, or other jobs give the GPUs that the job claims;
 // - the expected start changes by more than limits::kStartMovedMs, and by more than the remaining
@@ -36,8 +36,8 @@ enum class WaitingPart : std::uint8_t {
   kBeyond
 };
 
-// A waiting job with its reason and start estimate. It is a copy, since a page is used after the
-// read has ended.
+// A waiting job with its reason and start estimate. WaitingJob is a copy, since a page is used
+// after the read has ended.
 struct WaitingJob {
   // The job; it is empty for a pod that belongs to no job yet.
   JobId job;
@@ -63,17 +63,17 @@ std::string start_sentence(const StartEstimate& start, TimeMs now_ms);
 struct WaitingPage {
   // The part of the round to which all jobs of the page belong.
   WaitingPart part = WaitingPart::kQueued;
-  // The jobs to record, in the order of their numbers. There may be none.
+  // The jobs to record, in the order of their numbers. The list may be empty.
   std::vector<WaitingJob> jobs;
   // The last job that was examined, even if it is not in `jobs`; empty: no job was examined.
   JobId last;
   // True: the part may have further jobs after `last`.
   bool more = false;
 };
-// Reads a page of one part. The page has only jobs whose pods are in `cluster` and that have waited
-// for limits::kTellWaitingMs by `now_ms`; kBeyond has all pods. `after`: the last job of the page
-// before; 0: this page is the first of the part. The cost is bounded by the size of a page.
-// Threads: the thread for reads.
+// Reads a page of one part. The page has only jobs whose pods are in `cluster`. A job must also
+// have waited for limits::kTellWaitingMs by `now_ms`, or claim GPUs. In the part kBeyond, neither
+// of these two conditions applies. `after`: the last job of the page before; 0: this page is the
+// first of the part. The cost is bounded by the size of a page. Threads: the thread for reads.
 WaitingPage waiting_jobs(const Engine& engine, const ForecastStarts& starts,
                          const std::string& cluster, WaitingPart part, JobId after, TimeMs now_ms);
 
@@ -131,8 +131,8 @@ class Waiting {
   // What was recorded last for each job, by the text of the job's id. A pod beyond its gang's size
   // has an entry by its uid.
   std::map<std::string, Last> told_;
-  // Since when each pod waits, as its condition says, by the pod's uid. Only pods whose condition
-  // is True have an entry.
+  // By the pod's uid: since when the pod waits, as its condition says. Only pods whose condition is
+  // True have an entry.
   std::map<std::string, TimeMs> conditions_;
 };
 

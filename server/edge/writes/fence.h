@@ -1,6 +1,6 @@
-// The fence prevents an outdated patch from giving one node to two jobs. It guards certain pods:
-// those whose hold was released although an outdated patch has opened their gate, or still may open
-// it.
+// The fence prevents an outdated patch from giving one node to two jobs. The fence guards pods
+// whose hold was released although an outdated patch has opened their gate, or still may open the
+// gate.
 //
 // The core releases the hold of a pod if it believes that the pod's gate is closed. But a patch
 // that opens the gate may be delayed, in this process or in an earlier leader. The delayed patch
@@ -80,8 +80,8 @@ class Fence {
   // The last release of each pod, by uid. Deleted, ended and bound pods stay until prune() drops
   // them.
   std::map<std::string, Sent> sent_;
-  // When `sent_` has 1000 entries more than this, prune() drops deleted, ended and bound pods from
-  // it.
+  // When `sent_` has 1000 entries more than this number, prune() drops deleted, ended and bound
+  // pods from `sent_`.
   std::size_t sent_due_ = 0;
 };
 

@@ -37,14 +37,16 @@ struct EnumText<WriteKind> {
                                                          "resume"};
 };
 
-// These are the values of the annotation subak.gpu/suspended on an owner that Subak has suspended.
-// With this value, Subak resumes the owner once the owner's pods are gone.
+// kMarkTakenBack and kMarkCancelled are the values of the annotation subak.gpu/suspended on an
+// owner that Subak has suspended. With kMarkTakenBack, Subak resumes the owner once the owner's
+// pods are gone.
 inline constexpr std::string_view kMarkTakenBack = "taken-back";
-// With this value, the owner stays suspended until a user resumes it.
+// With the annotation value kMarkCancelled, the owner stays suspended until a user resumes the
+// owner.
 inline constexpr std::string_view kMarkCancelled = "cancelled";
 
-// One write to the API server. It names no path and no resource version: the writer reads both from
-// the cache when the write begins.
+// One write to the API server. A KubeWrite names no path and no resource version: the writer reads
+// both from the cache when the write begins.
 struct KubeWrite {
   WriteKind kind = WriteKind::kRelease;
   // The uid of the pod, or of the owner that is suspended or resumed.
@@ -59,15 +61,15 @@ struct KubeWrite {
   std::uint32_t attempt = 0;
   // The number of pods in the core's effect.
   std::size_t pods = 0;
-  // As in the core's effect: for kEvict and kSuspend, and for kRelease.
+  // Copies from the core's effect: `preemption` for kEvict and kSuspend, `loan` for kRelease.
   Preemption preemption{};
   Loan loan{};
   // For kSuspend: the uid of one of the pods that end.
   std::string pod{};
 };
 
-// The newest effect of the core on one job. It replaces an older effect on that job, since each
-// effect names all pods of the job.
+// The newest effect of the core on one job. The newest effect replaces an older effect on that job,
+// since each effect names all pods of the job.
 struct Wanted {
   // The effect as the core last sent it.
   Effect effect;
@@ -85,8 +87,8 @@ struct Attempt {
   std::int64_t next_ms = 0;
   // Computes the pauses after failures.
   Backoff backoff;
-  // Since when the API server refuses the write, by the monotonic clock; 0: it does not refuse the
-  // write.
+  // Since when the API server refuses the write, by the monotonic clock; 0: the API server does not
+  // refuse the write.
   std::int64_t refused_since_ms = 0;
   // True: the release of the pod was given up after a long refusal, and no write has succeeded
   // since then.
@@ -98,8 +100,9 @@ using Attempts = std::map<std::string, Attempt>;  // by uid
 struct Plan {
   // The writes to begin now, the most urgent first, at most as many as requested.
   std::vector<KubeWrite> writes;
-  // Jobs whose effects may be forgotten, because they need no further write. All their pods have
-  // ended or are being deleted; or they had to be released, and their gates are open.
+  // Jobs whose effects may be forgotten, because they need no further write. Such an effect was to
+  // end a job whose pods have all ended or are being deleted, or to release pods whose gates are
+  // all open.
   std::vector<JobId> settled;
   // Evictions that are left out, because each would use up the last failure of a Job.
   std::vector<KubeWrite> withheld;

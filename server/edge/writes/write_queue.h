@@ -2,8 +2,8 @@
 // cache (plan.h). If one of these has changed, WriteQueue makes a new plan after it has handed out
 // the last write of the present plan.
 //
-// It owns the wanted effects, the fence and the planned writes. It reads no clock and does no I/O.
-// Threads: one at a time.
+// WriteQueue owns the wanted effects, the fence and the planned writes. It reads no clock and does
+// no I/O. Threads: one at a time.
 #pragma once
 
 #include <cstdint>
@@ -57,8 +57,8 @@ class WriteQueue {
   KubeWrite take();
   // Returns Plan::withheld of the last plan, without the evictions that the core knows about.
   const std::vector<KubeWrite>& withheld() const { return withheld_; }
-  // Says that the core knows about all evictions in withheld(). An eviction appears there again
-  // only if a plan did not leave it out, and a later plan does.
+  // Says that the core knows about all evictions in withheld(). If a later plan no longer leaves an
+  // eviction out, and a plan after that leaves the eviction out again, withheld() returns it again.
   void withheld_are_known();
   // When the first pause that delays a write ends, by the monotonic clock; 0: no pause delays a
   // write.
@@ -78,7 +78,8 @@ class WriteQueue {
   std::uint64_t last_order_ = 0;
   // The planned writes, the most urgent first.
   std::deque<KubeWrite> planned_;
-  // The result of withheld(), and the pods whose eviction the core knows to be left out.
+  // The result of withheld(), and the uids of pods whose eviction was left out and reported to the
+  // core.
   std::vector<KubeWrite> withheld_;
   std::set<std::string> known_withheld_;
   // The result of WriteQueue::due_ms().

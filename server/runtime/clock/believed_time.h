@@ -1,6 +1,6 @@
-// The service's time: that of the wall clock, as long as the wall clock is plausible. Charges and
-// deadlines are differences between two such times, so the service's time must not jump when the
-// wall clock jumps.
+// Computes the service's time, which equals the wall clock's time as long as the wall clock is
+// plausible. Charges and deadlines are differences between two such times, so the service's time
+// must not jump when the wall clock jumps.
 //
 // At a start, the service compares the wall clock with the time of the last fact:
 // - If the wall clock is more than limits::kMaxClockAheadMs ahead, the service is not ready. It
@@ -12,7 +12,8 @@
 // has stepped by more than limits::kMaxClockStepMs, the service no longer believes it. All steps
 // within about an hour (limits::kClockAnchorMs) add up, so several small steps count like one large
 // step. While the wall clock is not believed, the service's time continues as the boot-time clock
-// does. This ends when the wall clock is within the limit again, or when an operator accepts it.
+// does. The service believes the wall clock again when it is within the limit again, or when an
+// operator accepts it.
 //
 // The service's time never goes back. If it is ahead of a believed wall clock, it stands still
 // until the wall clock has caught up.
@@ -27,9 +28,9 @@ namespace subak {
 
 // One reading of both clocks.
 struct ClockReading {
-  // UTC. It may jump in either direction.
+  // UTC. The wall clock may jump in either direction.
   TimeMs wall_ms = 0;
-  // The time since the machine's boot, including sleep. It never goes back.
+  // The time since the machine's boot, including sleep. This clock never goes back.
   std::int64_t boot_ms = 0;
 };
 
@@ -56,19 +57,19 @@ struct ClockStatus {
 // Returns a text for users that says why the service is not ready. The state must be kWaits.
 std::string why_not_ready(const ClockStatus& status);
 
-// Computes the service's time. It reads no clock: the caller passes readings. All times are in ms.
-// Threads: one at a time.
+// Computes the service's time. BelievedTime reads no clock: the caller passes readings. All times
+// are in ms. Threads: one at a time.
 class BelievedTime {
  public:
   // Begins with a first reading. `last_ms`: the time of the last fact; 0: there is no fact, so any
-  // wall clock is believed. A second call forgets the earlier state, including steps_refused; the
-  // runtime makes one after facts of another leader.
+  // wall clock is believed. A second call forgets the earlier state, including steps_refused. The
+  // runtime makes a second call after it has taken facts of another leader.
   void start(TimeMs last_ms, ClockReading now);
   // Takes a reading and returns the service's time, which is never before the result of an earlier
   // call. Readings must come in the order of boot_ms.
   TimeMs look(ClockReading now);
-  // Returns the service's time at `boot_ms`, without a new reading of the wall clock. It is never
-  // before the time of the last look.
+  // Returns the service's time at `boot_ms`, without a new reading of the wall clock. The result is
+  // never before the time of the last look.
   TimeMs at(std::int64_t boot_ms) const;
   // Believes the wall clock from now on, and returns the service's time. Even if the wall clock is
   // behind, this time is not before the time of the last look.

@@ -12,11 +12,10 @@ namespace subak {
 class Clock {
  public:
   virtual ~Clock() = default;
-  // Returns the wall clock's time, UTC. It may jump in either direction.
+  // Returns the wall clock's time, UTC. The wall clock may jump in either direction.
   virtual TimeMs wall_ms() const = 0;
-  // Returns the time since an arbitrary instant. It never goes back.
-  virtual std::int64_t monotonic_us()
-      const = 0;  // since an arbitrary instant; never goes backwards
+  // Returns the time since an arbitrary instant, in microseconds. This time never goes back.
+  virtual std::int64_t monotonic_us() const = 0;
   DurationMs monotonic_ms() const { return monotonic_us() / 1000; }
   // Returns a time in ms that never goes back. Unlike monotonic_ms(), it includes the time in which
   // the machine slept.

@@ -45,8 +45,8 @@ class DatabaseClock final : public Clock {
   // Returns the status; nullopt before the first sample.
   std::optional<DatabaseClockStatus> status() const;
 
-  // Returns the database's present time, as it follows from the last sample that was used. It may
-  // step with each sample, in either direction.
+  // Returns the database's present time, as it follows from the last sample that was used. This
+  // time may step with each sample, in either direction.
   TimeMs wall_ms() const override;
   std::int64_t monotonic_us() const override { return machine_.monotonic_us(); }
   std::int64_t boot_ms() const override { return machine_.boot_ms(); }

@@ -1,7 +1,7 @@
-// Classes that own the objects of SQLite's C interface: a connection and a prepared statement. They
-// throw no exceptions. The result of a call says whether the call failed, and error() has SQLite's
-// message. Threads: one at a time for a connection together with its statements, since connections
-// are opened without SQLite's own mutexes.
+// Classes that own the objects of SQLite's C interface: a connection and a prepared statement.
+// These classes throw no exceptions. The result of a call says whether the call failed, and error()
+// has SQLite's message. Threads: one at a time for a connection together with its statements, since
+// connections are opened without SQLite's own mutexes.
 #pragma once
 
 #include <cstdint>
@@ -34,15 +34,14 @@ class Connection {
   // lock of another program.
   bool open(const std::string& path, OpenMode mode);
   // Sets whether the log is copied into the file when the last connection closes. By default,
-  // SQLite copies it. If this is off, a store that is refused stays unchanged. Call it after
-  // open().
+  // SQLite copies it. With `wanted` false, a store that the service refuses stays unchanged. Call
+  // it after open().
   void copy_log_at_close(bool wanted);
   // Runs statements that are separated by semicolons, and discards their rows. False: a statement
   // failed. The statements before it have taken effect.
   bool exec(const char* sql);
-  // These run a statement and return the first column of its first row, as text or as a number.
-  // nullopt: there is no row, or the statement failed. An SQL NULL is returned as an empty text or
-  // as 0.
+  // text() and number() run a statement and return the first column of its first row. nullopt:
+  // there is no row, or the statement failed. An SQL NULL is returned as an empty text or as 0.
   std::optional<std::string> text(const char* sql);
   std::optional<std::int64_t> number(const char* sql);
   // Returns SQLite's message for the last failure as an Error (kPrecondition). The field of the
@@ -53,7 +52,7 @@ class Connection {
   Error error(std::string_view what) const;
   // Returns the primary result code of the last call: SQLITE_OK, SQLITE_BUSY and so on.
   int code() const;
-  // Returns SQLite's object, which this object owns; null before open().
+  // Returns SQLite's object of the connection, which this Connection owns; null before open().
   sqlite3* get() const { return db_; }
   const std::string& path() const { return path_; }
 
@@ -76,8 +75,9 @@ class Statement {
   // Prepares `sql`, and drops the earlier statement of this object. `sql` need not exist after the
   // call. False: the call failed, see Connection::error().
   bool prepare(Connection& db, std::string_view sql);
-  // These bind a value. If that fails, the next step() fails. A null string_view is bound as an
-  // empty text, not as NULL. An unsigned number is stored with the same 64 bits.
+  // bind() and bind_blob() bind a value to a parameter. If that fails, the next step() fails. A
+  // null string_view is bound as an empty text, not as NULL. An unsigned number is stored with the
+  // same 64 bits.
   void bind(int parameter, std::int64_t value);
   void bind(int parameter, std::uint64_t value) {
     bind(parameter, static_cast<std::int64_t>(value));

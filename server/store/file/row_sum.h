@@ -21,7 +21,7 @@ class RowSum {
   // `before`: the checksum that this one continues: that of the previous row, or that of the
   // store's uuid.
   explicit RowSum(std::uint32_t before) : sum_(before) {}
-  // These add a column. An unsigned number counts as the signed number with the same bits.
+  // Each add() adds one column. An unsigned number counts as the signed number with the same bits.
   RowSum& add(std::int64_t number);
   RowSum& add(std::uint64_t number) { return add(static_cast<std::int64_t>(number)); }
   RowSum& add(std::string_view bytes);
@@ -39,8 +39,8 @@ class RowSum {
 std::uint32_t fact_sum(std::uint32_t before, std::uint64_t number, TimeMs time_ms,
                        std::uint64_t kind, std::string_view body);
 
-// These convert a checksum to the value of its column and back. The column is an SQLite integer of
-// four bytes.
+// sum_column() converts a checksum to the value of its column, and sum_of() converts it back. The
+// column is an SQLite integer of four bytes.
 inline std::int64_t sum_column(std::uint32_t sum) { return static_cast<std::int32_t>(sum); }
 inline std::uint32_t sum_of(std::int64_t column) { return static_cast<std::uint32_t>(column); }
 

@@ -32,11 +32,12 @@ class StoreLock {
 
   // Locks the store by "PATH.lock" and by the store's own file, both with flock(2). It does not
   // wait. `path`: the result of real_path(). `missing`: kMake creates a missing store as an empty
-  // file. The lock must exist longer than any connection to the store, because SQLite loses its own
-  // locks on a file when another descriptor of that file is closed. If another process has the
-  // lock, it fails with kPrecondition and names that process. It also fails if the folder is
-  // missing or not writable, or if the file system has no locks. The lock file stays when the lock
-  // is released. A program that a child process executes does not inherit the lock.
+  // file. The lock must exist longer than any connection to the store. Otherwise SQLite loses its
+  // own locks, because the system drops a process's locks on a file when the process closes any
+  // descriptor of the file. If another process has the lock, it fails with kPrecondition and names
+  // that process. It also fails if the folder is missing or not writable, or if the file system has
+  // no locks. The lock file stays when the lock is released. A program that a child process
+  // executes does not inherit the lock.
   static Result<StoreLock> acquire(const std::string& path, Missing missing);
   ~StoreLock();
   StoreLock(StoreLock&& other) noexcept;

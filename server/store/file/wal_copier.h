@@ -41,10 +41,10 @@ class WalCopier {
   // The main function of the thread.
   void run();
   // Copies the log in two steps: most of it while commits run, then the last part while no commit
-  // runs. Only after the whole log was copied, SQLite can write it from its beginning again.
+  // runs. SQLite can write the log from its beginning again only after the whole log was copied.
   void copy();
   void copy_once();
-  // hook() calls it within COMMIT, with the present number of pages in the log.
+  // hook() calls written() within COMMIT, with the present number of pages in the log.
   void written(int pages);
   static int hook(void* self, sqlite3* db, const char* name, int pages);
 

@@ -1,6 +1,6 @@
 // Writes files beside a store atomically. The new content goes into PATH.new, which then replaces
 // the file, so the file has either the old content or the new one. The file is durable when a write
-// returns. Its folder must exist.
+// returns. The folder of the file must exist.
 // Threads: any; only one thread at a time writes a path.
 #pragma once
 
@@ -27,12 +27,12 @@ struct SummedKind {
 };
 // Writes a file with a checksum.
 // `seed`: identifies the store to which the file belongs. The checksum is RowSum(seed) of the
-// bytes. It has four bytes, the lowest first.
+// bytes. The checksum has four bytes, the lowest first.
 std::optional<Error> write_summed_file(const std::string& path, const SummedKind& kind,
                                        std::uint32_t seed, std::string_view bytes);
 // Reads a file with a checksum and returns its bytes; empty: there is no file. An error: the file
 // was written with another seed, is damaged, is too large, has another first line, or cannot be
-// read. So an older form of the file needs its own SummedKind.
+// read. To read an older form of the file, use a SummedKind with the first line of that form.
 Result<std::string> read_summed_file(const std::string& path, const SummedKind& kind,
                                      std::uint32_t seed);
 

@@ -1,6 +1,6 @@
-// A lock with two priorities, for one writer at a time: commits have priority over background work.
-// Commits that wait get the gate in no particular order. Background work waits while any commit
-// waits, so it may wait for ever if commits never pause. Threads: any.
+// A lock for one writer at a time, in which commits have priority over background work. Commits
+// that wait get the gate in no particular order. Background work waits while any commit waits, so
+// it may wait for ever if commits never pause. Threads: any.
 #pragma once
 
 #include "threads/mutex.h"
@@ -47,7 +47,7 @@ class WriteGate {
     free_.notify_all();
   }
 
-  // Guards only the members below. It is not locked during a turn.
+  // Guards only the members below. This mutex is not locked during a turn.
   Mutex mutex_;
   CondVar free_;
   int commits_waiting_ SUBAK_GUARDED_BY(mutex_) = 0;

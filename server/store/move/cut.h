@@ -16,7 +16,7 @@ namespace subak {
 struct UntilTime {
   TimeMs time_ms = 0;
 };
-// Which fact is the last that stays: the fact's number, from 1, or a time.
+// Names the last fact that stays, by the fact's number, from 1, or by a time.
 using Until = std::variant<std::uint64_t, UntilTime>;
 
 // The result of find_cut(): which facts stay, and which are left out.

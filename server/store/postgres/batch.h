@@ -37,8 +37,8 @@ struct Position {
   std::uint32_t version = 1;
 };
 
-// One batch. It has copies of all values, so that the same batch can be sent again if an answer was
-// lost.
+// One batch. A Batch has copies of all values, so that the same batch can be sent again if an
+// answer was lost.
 class Batch {
  public:
   // Makes the batch. It refuses a fact that no program could read again, or that has a newer
@@ -64,7 +64,7 @@ class Batch {
 
   // Adds a row of the ledger, with the next number and the row's checksum.
   void add_ledger(const LedgerEntry& entry, std::uint32_t seed);
-  // As add_ledger(), for a row of the audit log.
+  // Works as add_ledger(), for a row of the audit log.
   void add_audit(const AuditRow& row, std::uint32_t seed);
 
   Position after_;

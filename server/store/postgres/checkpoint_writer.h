@@ -1,5 +1,5 @@
-// Writes checkpoints and the data for start-time calibration into the database. It has a separate
-// connection, so commits can run at the same time. Private to the PostgreSQL store.
+// Writes checkpoints and the data for start-time calibration into the database. The writer has a
+// separate connection, so commits can run at the same time. Private to the PostgreSQL store.
 //
 // A statement has an effect only while this process leads: it does nothing if another process has
 // raised the epoch. A checkpoint is written in parts. No process reads these parts until the row
@@ -56,8 +56,8 @@ class CheckpointWriter {
   // limits::kCheckpointPartBytes and one more row.
   std::optional<Error> write_part(const std::atomic<std::int64_t>& epoch, std::uint64_t seq,
                                   std::uint64_t part, std::string_view rows);
-  // Returns the checksum of the fact `seq`. It identifies the history to which the checkpoint
-  // belongs.
+  // Returns the checksum of the fact `seq`. This checksum identifies the history to which the
+  // checkpoint belongs.
   Result<std::uint32_t> anchor_of(std::uint64_t seq);
 
   // The database to which the first write connects.

@@ -35,14 +35,14 @@ class Heartbeat {
     const std::string& holder;
     // The epoch of this process.
     const std::atomic<std::int64_t>& epoch;
-    // While it is true, no heartbeat is sent. The store sets it, for example when a commit gets no
-    // answer.
+    // While `silent` is true, the thread sends no heartbeat. The store sets `silent`, for example
+    // when a commit gets no answer.
     const std::atomic<bool>& silent;
     // When the last accepted heartbeat was begun, by the boot clock. note_confirmed() raises it.
     std::atomic<std::int64_t>& confirmed_ms;
-    // Called once on the heartbeat's thread if another process leads. It may be empty.
+    // Called once on the heartbeat's thread if another process leads. `lost` may be empty.
     std::function<void(const Error&)> lost;
-    // Gets the time of the database's clock with each accepted heartbeat. It may be empty.
+    // Gets the time of the database's clock with each accepted heartbeat. `on_time` may be empty.
     std::function<void(const ClockSample&)> on_time;
   };
   // Starts the thread, which sends the first heartbeat at once. The objects to which `of` refers
@@ -58,8 +58,8 @@ class Heartbeat {
   void tell(std::string said);
 
  private:
-  // The main function of the thread. It ends when the destructor runs, or when another process
-  // leads.
+  // The main function of the thread. The thread ends when the destructor runs, or when another
+  // process leads.
   void run();
   // Sends one heartbeat. An error: another process leads.
   std::optional<Error> look(PgConnection& db, const std::string& said);

@@ -27,8 +27,7 @@ inline constexpr char kIfLeading[] =
 // tables, the rows must exist.
 std::optional<Error> make_lead(PgConnection& db);
 
-// The result of a look at the rows of the lead. If no process is named as the holder, the lead is
-// free.
+// The result of a look at the rows of the lead. If the rows name no holder, no process leads.
 struct LeadershipSeen {
   // The epoch, the holder, and what the holder wrote for other replicas.
   Leadership lead;
@@ -41,8 +40,8 @@ struct LeadershipSeen {
 // a transaction.
 Result<LeadershipSeen> look_at_lead(PgConnection& db);
 
-// Decides from several looks at the rows whether the lead is free. It does not access the database
-// itself. Times are those of the boot clock, in ms. Threads: one at a time.
+// Decides from several looks at the rows whether the lead is free. LeadershipWatch does not access
+// the database itself. Times are those of the boot clock, in ms. Threads: one at a time.
 class LeadershipWatch {
  public:
   // Call it before each look. If more than half of limits::kLeaderSilentMs has passed since the
@@ -50,7 +49,7 @@ class LeadershipWatch {
   // itself does not count as such a pause.
   void begin_look(std::int64_t boot_ms);
   // Takes the result of a look and returns true if the lead is free. There are these cases:
-  // - The lead has a holder. It is free if the holder has sent no heartbeat for
+  // - The lead has a holder. The lead is free if the holder has sent no heartbeat for
   //   limits::kLeaderSilentMs. Time in which this machine sleeps counts, but failed looks do not
   //   count as silence.
   // - No process has led yet. The lead is free.
@@ -109,9 +108,9 @@ inline constexpr int kTimeOfHeartbeat = 1;
 // Gives the lead up. It has no effect if another process leads. A failure is ignored: the other
 // processes then wait until no heartbeat has come for limits::kLeaderSilentMs.
 void give_up_lead(PgConnection& db, std::int64_t epoch);
-// Returns Leadership::known_as as the text for beat(). It has one line for each cluster, with the
-// name of the cluster, a tab and the user name. If a name contains a tab or a line end, the line is
-// left out.
+// Returns Leadership::known_as as the text for beat(). The text has one line for each cluster, with
+// the name of the cluster, a tab and the user name. If a name contains a tab or a line end, the
+// line is left out.
 std::string known_as_text(const KnownAs& known_as);
 // Reads a text of known_as_text(). It skips lines without a tab.
 KnownAs read_known_as(std::string_view text);

@@ -67,8 +67,8 @@ class PostgresStore final : public SharedStore {
   // Checks the settings of the server that a durable commit needs. If options_.replicated is set,
   // it also checks the synchronous standbys.
   std::optional<Error> check_server();
-  // Logs a warning if the role may change or delete rows, which it need not. That does not prevent
-  // a start.
+  // Logs a warning if the database role may change or delete rows, because the service does not
+  // need these rights. The warning does not prevent a start.
   void check_role();
   // Refuses a store with facts of a version that this program does not know. It accepts a store
   // that has no tables yet.
@@ -113,15 +113,15 @@ class PostgresStore final : public SharedStore {
 
   const Address address_;
   const PostgresOptions options_;
-  // The identity of the store. It is set once, before the first commit.
+  // The identity of the store. The identity is set once, before the first commit.
   struct Identity {
     std::string uuid;
     // The start of the checksums: the CRC32C of the uuid.
     std::uint32_t seed = 0;
   };
   Identity identity_;
-  // The epoch in which this process leads; 0: it does not lead. After each unknown outcome, this
-  // process raises the epoch.
+  // The epoch in which this process leads; 0: this process does not lead. After each unknown
+  // outcome, this process raises the epoch.
   std::atomic<std::int64_t> epoch_{0};
   // A copy of the version in batch_.position, for other threads.
   std::atomic<std::uint32_t> version_{1};
@@ -154,7 +154,7 @@ class PostgresStore final : public SharedStore {
     std::atomic<bool> no_answer{false};
   };
   Trouble trouble_;
-  // Only the thread that writes checkpoints uses it.
+  // Only the thread that writes checkpoints uses `checkpoints_`.
   CheckpointWriter checkpoints_;
   // When the last heartbeat that confirmed the lead was begun, by the boot clock. Commits do not
   // confirm the lead: a process that waits for silence looks only at heartbeats before it takes the

@@ -33,16 +33,16 @@ class PostgresReader final : public StoreReader {
   Result<std::vector<AuditEntry>> audit(const AuditQuery& query) override;
 
  private:
-  // Begins a snapshot, calls read() and ends the snapshot. It makes a new connection if the last
-  // one broke.
+  // Begins a snapshot, calls read() and ends the snapshot. in_picture() makes a new connection if
+  // the last connection broke.
   template <class T, class F>
   Result<T> in_picture(F&& read);
   // Begins the transaction of a snapshot. It connects again if the connection broke.
   std::optional<Error> begin();
   // Reads the uuid of the store, and computes the seed of the checksums from it.
   std::optional<Error> seed();
-  // Decodes a fact, but refuses a fact of a newer version. `seq`: the number of the fact; 0: it is
-  // in a checkpoint.
+  // Decodes a fact, but refuses a fact of a newer version. `seq`: the number of the fact; 0: the
+  // fact is in a checkpoint.
   Result<Fact> fact_of(std::uint64_t seq, TimeMs time_ms, std::uint32_t kind,
                        std::string_view body);
   // Passes the facts of the checkpoint in use to the sink. It sets `anchor` to the checksum of the

@@ -22,7 +22,7 @@ struct PostgresOptions {
   const Clock* clock = nullptr;  // must outlive the store
   std::string holder;            // name of this process for other replicas: host and process
   // The newest fact version that this program knows. A test sets a lower version, so that the
-  // program acts like an older one.
+  // program acts like an older program.
   std::uint32_t fact_version = kFactVersion;
   // True: the checkpoint is ignored, so the state is rebuilt from all facts.
   bool ignore_checkpoint = false;
@@ -61,14 +61,14 @@ class SharedStore : public Store {
   // while leads() is true, no later call succeeds. Threads: one at a time, before the first commit.
   virtual Result<bool> try_lead() = 0;
   virtual bool leads() const = 0;
-  // Says how this process got the lead. True: it took the lead from a process that it had seen at
-  // work, and that had not given the lead up. False: the lead was free, or the holder was silent
-  // from the first look on. Call it only while this process leads. Threads: the thread of
+  // Says how this process got the lead. True: this process took the lead from a process that it had
+  // seen at work, and that had not given the lead up. False: the lead was free, or the holder was
+  // silent from the first look on. Call it only while this process leads. Threads: the thread of
   // try_lead().
   virtual bool took_over() const = 0;
   // Watches the leader's heartbeats without taking the lead. A caller that is busy for long between
-  // two calls of try_lead() should call watch() often. Most calls do nothing, since it looks only
-  // from time to time. Threads: the thread of try_lead().
+  // two calls of try_lead() should call watch() often. Most calls do nothing, since watch() reads
+  // the database only from time to time. Threads: the thread of try_lead().
   virtual void watch() {}
   // Records that the leader has made a commit, which is a sign of life. Threads: the thread of
   // try_lead().
@@ -100,7 +100,7 @@ bool says_other_leads(const Error& error);
 // True if the error says that the store was finalized to a fact version that this program does not
 // know. Another attempt does not help.
 bool says_newer(const Error& error);
-// As open_shared_store(), but it returns only when this process leads.
+// Works as open_shared_store(), but it returns only when this process leads.
 Result<std::unique_ptr<Store>> open_postgres_store(const PostgresOptions& options);
 
 }  // namespace subak

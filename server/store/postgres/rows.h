@@ -21,7 +21,7 @@ inline constexpr char kLedgerColumns[] =
     "milligpu, corrects, ord, sum";
 inline constexpr char kAuditColumns[] =
     "seq, time_ms, actor, what, thing, subject, reason, before, after, error, request_id, ord, sum";
-// These read a row.
+// ledger_entry() and audit_entry() read a row.
 // nullopt: the checksum of the row is wrong. `row` counts from 0.
 std::optional<LedgerEntry> ledger_entry(const PgResult& rows, int row, std::uint32_t seed);
 std::optional<AuditRow> audit_entry(const PgResult& rows, int row, std::uint32_t seed);
@@ -32,8 +32,8 @@ Error newer_facts(std::string field, const std::string& got, std::uint32_t known
 inline constexpr std::string_view kWantOlder =
     "want fact version ";  // the `want` of newer_facts() begins with it
 
-// These return the error for a damaged row: a says_damage() error with the field "store". `how`
-// completes the text "row N of table T is".
+// damaged() and damaged_meta() return the error for a damaged row: a says_damage() error with the
+// field "store". `how` completes the text "row N of table T is".
 Error damaged(std::string_view table, std::uint64_t which, std::string_view how = "altered");
 Error damaged_meta(std::string_view key, std::string_view how = "missing");
 
@@ -52,7 +52,8 @@ struct Checkpoint {
   std::uint64_t facts = 0, parts = 0;
   // The chained checksum of the checkpoint's last fact.
   std::uint32_t sum = 0;
-  // The checksum of the fact `seq`. It identifies the history to which the checkpoint belongs.
+  // The checksum of the fact `seq`. This checksum identifies the history to which the checkpoint
+  // belongs.
   std::uint32_t anchor = 0;
   // Returns the five numbers in decimal, separated by blanks, in the order of the members.
   std::string text() const;

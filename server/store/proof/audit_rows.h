@@ -1,5 +1,5 @@
-// The rows of the audit log in SQL. They are derived from the facts: there is one row for each edit
-// that was made or refused.
+// The rows of the audit log in SQL. The rows are derived from the facts: there is one row for each
+// edit that was made or refused.
 #pragma once
 
 #include <array>
@@ -14,24 +14,24 @@
 namespace subak {
 
 // An audit row. `thing` identifies the object that was edited. The caller sets the seq and the time
-// of the entry. If the fact does not say what the object was before the edit, the caller sets
-// `before` to what it was after the last edit of the thing. `before` and `after` are texts for
-// people: records in the form of core/text.h. An empty `after` means that the object was removed,
-// or that the row has no new state.
+// of the entry. If the fact does not have the state before the edit, the caller sets `before` to
+// the state after the last edit of the thing. `before` and `after` are texts for people: records in
+// the form of core/text.h. An empty `after` means that the object was removed, or that the row has
+// no new state.
 struct AuditRow {
   std::string thing;
   AuditEntry entry;
 };
 // Returns the audit row of a fact; nullopt: the fact has none. Edits have a row, and refused edits
-// have one too. If Subak itself ends a job, that has a row without an actor. The submission of a
+// have one too. If Subak itself ends a job, the row of that fact has no actor. The submission of a
 // job has no row, since its fact already has the actor.
 std::optional<AuditRow> audit_row(const fact::Body& body);
 
-// An operator's acceptance of data loss. All facts after `until` are lost. Before that, a replica
-// knew the facts up to `known` too. An acceptance does not change the state, so it has no kind of
-// fact of its own. It is stored as a fact CallDenied about kLossSubject, with the message of
-// loss_message(). No refusal has a message that begins like this one. In the audit log, the
-// acceptance has kLossAccepted as `what`.
+// An operator's acceptance of data loss. All facts after `until` are lost. Before the loss, a
+// replica knew the facts up to the number `known`. An acceptance does not change the state, so it
+// has no kind of fact of its own. An acceptance is stored as a fact CallDenied about kLossSubject,
+// with the message of loss_message(). No refusal has a message that begins like this one. In the
+// audit log, the acceptance has kLossAccepted as `what`.
 inline constexpr std::string_view kLossSubject = "store", kLossAccepted = "loss_accepted";
 struct LossAccepted {
   std::uint64_t until = 0, known = 0;

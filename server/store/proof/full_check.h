@@ -1,5 +1,5 @@
-// Reads and checks a whole store while the service runs. It is for stores that are not checked
-// completely before they are used (SqliteOptions::check).
+// Reads and checks a whole store while the service runs. FullCheck is for stores that are not
+// checked completely before they are used (SqliteOptions::check).
 #pragma once
 
 #include <atomic>
@@ -11,8 +11,8 @@
 
 namespace subak {
 
-// It calls check_content(), with a connection that only reads, on a thread of the lowest priority.
-// If the check does not succeed, `sound` stays false, so readers do not use the indexes.
+// FullCheck calls check_content(), with a connection that only reads, on a thread of the lowest
+// priority. If the check does not succeed, `sound` stays false, so readers do not use the indexes.
 class FullCheck {
  public:
   // `sound`: set to true when the whole store was checked and is intact. If the store is damaged,
@@ -24,8 +24,8 @@ class FullCheck {
   FullCheck(const FullCheck&) = delete;
   FullCheck& operator=(const FullCheck&) = delete;
 
-  // Starts the thread and returns at once. Call it once. `path`: the store's file. Besides `sound`,
-  // only the log has the result.
+  // Starts the thread and returns at once. Call it once. `path`: the store's file. The check
+  // reports its result only by `sound` and in the log.
   void start(const std::string& path);
   // Waits until the check is done.
   void wait();

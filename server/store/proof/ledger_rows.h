@@ -32,9 +32,9 @@ class LedgerWriter {
   std::uint32_t seed_ = 0;
 };
 
-// These convert the column state. The lowest byte of the column is the usage state. The higher bits
-// say which clock gave the end of the row; in older rows they are 0. read_stored_state() sets
-// `state` and `clock` of the row.
+// stored_state() and read_stored_state() convert the column `state`. The lowest byte of the column
+// is the usage state. The higher bits say which clock gave the end of the row; in older rows they
+// are 0. read_stored_state() sets `state` and `clock` of the row.
 std::int64_t stored_state(const LedgerRow& row);
 void read_stored_state(std::int64_t stored, LedgerRow& row);
 

@@ -28,9 +28,9 @@ struct Migration {
 const std::vector<Migration>& sqlite_migrations();
 
 // Checks one row of the table of applied migrations. The row says that the store has applied the
-// migration `name` as number `version`. `done`: how many rows come before it. `checksum`:
-// sha256_hex() of the text of that migration. It must be the next migration of `all`, with the same
-// text. A refusal is kPrecondition, with the field "store.migrations".
+// migration `name` as number `version`. `done`: how many rows come before this row. `checksum`:
+// sha256_hex() of the text of that migration. The migration of the row must be the next migration
+// of `all`, with the same text. A refusal is kPrecondition, with the field "store.migrations".
 std::optional<Error> check_next(std::int64_t version, std::string_view name,
                                 std::string_view checksum, std::size_t done,
                                 const std::vector<Migration>& all);

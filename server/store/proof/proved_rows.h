@@ -1,9 +1,9 @@
 // Reads rows, and checks that each row has the right checksum and that none is missing. The caller
 // must hold a ReadTransaction, so that the head and the rows are of the same commit. Private to
 // server/store. All four readers are used in the same way. Call find() first, then next() for each
-// row. When next() has returned false, error() says whether that was the end. An error of find() is
-// that of the statement or of the head. Damage is a says_damage() error that names the table and
-// the row. `db` must outlive the reader.
+// row. When next() has returned false, error() says whether the rows ended or the read failed. An
+// error of find() is that of the statement or of the head. Damage is a says_damage() error that
+// names the table and the row. `db` must outlive the reader.
 #pragma once
 
 #include <cstdint>
@@ -28,7 +28,7 @@ class ReadTransaction {
   }
   ReadTransaction(const ReadTransaction&) = delete;
   ReadTransaction& operator=(const ReadTransaction&) = delete;
-  // False: BEGIN failed, see Connection::error(). The reads would not be of one snapshot.
+  // False: BEGIN failed, see Connection::error(). Reads would then not be of one snapshot.
   bool ok() const { return ok_; }
 
  private:
@@ -53,7 +53,7 @@ class FactRows {
   const Statement& row() const { return rows_; }
   // The number of the present row.
   std::uint64_t seq() const { return last_; }
-  // The checksum of the present row. That of the next row continues from it.
+  // The checksum of the present row. The checksum of the next row continues from it.
   std::uint32_t sum() const { return sum_; }
 
  private:

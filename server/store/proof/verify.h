@@ -1,5 +1,5 @@
-// Reads and checks a whole store. This is done before a backup is reported as good, and before a
-// backup is restored. It can also write a hash of the facts into the store for later checks.
+// Reads and checks a whole store. The check runs before a backup is reported as good, and before a
+// backup is restored. note_history() writes a hash of the facts into the store for later checks.
 #pragma once
 
 #include <array>
@@ -45,9 +45,9 @@ struct StoreReport {
 Result<StoreReport> verify_store(const std::string& path, const std::optional<StateMark>& live);
 
 // Writes the SHA-256 of the report (StoreReport::history), and the number of the report's last
-// fact, into the table meta. With them, a later verify_store() detects damage even if the file can
-// still be read. They stay valid when facts are added. `report`: the result of verify_store() for
-// the same file.
+// fact, into the table meta. With these two values, a later verify_store() detects damage even if
+// the file can still be read. The values stay valid when facts are added. `report`: the result of
+// verify_store() for the same file.
 std::optional<Error> note_history(const std::string& path, const StoreReport& report);
 
 }  // namespace subak

@@ -1,8 +1,8 @@
 // Writes one batch of facts into an open transaction of a SQLite store: the facts, their rows in
 // the ledger and the audit log, and the head. Private to the store.
 //
-// It uses the store's connection while the transaction is open. Threads: only the thread of the
-// commits.
+// FactWriter uses the store's connection while the transaction is open. Threads: only the thread of
+// the commits.
 #pragma once
 
 #include <cstdint>
@@ -18,7 +18,8 @@
 
 namespace subak {
 
-// It does not check the order of the facts: the store must pass the facts in order, without a gap.
+// FactWriter does not check the order of the facts: the store must pass the facts in order, without
+// a gap.
 class FactWriter {
  public:
   // Prepares the statements. Call it once, before the first batch. `seed`: the start of the

@@ -1,4 +1,4 @@
-// Repairs a store with a damaged checkpoint. That is possible because the facts are enough to
+// Repairs a store with a damaged checkpoint. The repair is possible because the facts are enough to
 // rebuild the state.
 #pragma once
 

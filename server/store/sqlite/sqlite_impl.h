@@ -31,8 +31,8 @@ class SqliteStore final : public Store {
   // `path`: the result of real_path().
   SqliteStore(std::string path, std::uint32_t known_version, StoreLock lock)
       : path_(std::move(path)), known_version_(known_version), lock_(std::move(lock)) {}
-  // Writes the StoreMark into the lock file, and copies the log into the store's file if no other
-  // connection is open.
+  // The destructor writes the StoreMark into the lock file. If no other connection is open, it also
+  // copies the log into the store's file.
   ~SqliteStore() override;
   // Checks the store, migrates it and prepares the statements. Call it before all other functions.
   // check_files() (sqlite_open.cc) must have checked the files before. After an error, migrations

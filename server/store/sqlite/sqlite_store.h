@@ -1,5 +1,5 @@
-// The embedded store: one SQLite file in WAL mode with synchronous=FULL. One process writes it, and
-// a lock file is beside it.
+// The embedded store: one SQLite file in WAL mode with synchronous=FULL. Only one process at a time
+// uses the file, and a lock file beside the store ensures that.
 #pragma once
 
 #include <cstdint>
@@ -22,7 +22,7 @@ struct SqliteOptions {
   bool check = true;
   int wal_pages = limits::kWalPages;  // at this many pages, the log is copied
   // The newest fact version that this program knows. A test sets a lower version, so that the
-  // program acts like an older one.
+  // program acts like an older program.
   std::uint32_t fact_version = kFactVersion;
   // True: the checkpoint is ignored, so the state is rebuilt from all facts. If the checkpoint is
   // damaged, a new file without a checkpoint replaces the store, and the old file gets another path

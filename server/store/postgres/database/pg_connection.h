@@ -1,5 +1,6 @@
-// Classes that own libpq's objects: a result, parameters, a connection. They throw no exceptions.
-// All values are sent in PostgreSQL's binary form. Threads: one at a time for a connection.
+// Classes that own libpq's objects: a result, parameters, a connection. These classes throw no
+// exceptions. All values are sent in PostgreSQL's binary form. Threads: one at a time for a
+// connection.
 #pragma once
 
 #include <cstdint>
@@ -73,7 +74,7 @@ class PgResult {
   // Returns the bytes of a BYTEA or of a text; empty for NULL.
   std::string_view bytes(int row, int column) const;
   // Returns the SQLSTATE, which has five characters. Empty: the connection broke before the server
-  // sent one.
+  // sent an SQLSTATE.
   std::string_view sqlstate() const;
   // Returns the server's message.
   std::string message() const;
@@ -122,9 +123,10 @@ class PgConnection {
   // True if the server sent a warning during the last run() or script(). For example, the server
   // sends one if it did not wait for a synchronous standby.
   bool warned() const { return warned_; }
-  // Runs statements that return no rows, separated by semicolons. They are one transaction, unless
-  // they contain BEGIN or COMMIT. Returns the result of the first statement that failed, or else
-  // that of the last one. The time limit and broken connections are as for run().
+  // Runs statements that return no rows, separated by semicolons. The statements are one
+  // transaction, unless they contain BEGIN or COMMIT. Returns the result of the first statement
+  // that failed, or else that of the last one. The time limit and broken connections are as for
+  // run().
   PgResult script(const std::string& sql);
   // Returns the last failure as an Error with the server's message. `what`: the field of the Error,
   // such as "store.commit". If the connection broke, the `want` of the Error is kWantServer; if a
