@@ -52,7 +52,7 @@ struct ManifestOptions {
   // The minor version of the API server, at least kOldestMinor. This version decides which parts
   // are possible.
   int kubernetes_minor = 0;
-  // Empty: all parts that are possible.
+  // The parts to return. Empty: all parts that are possible.
   std::vector<ManifestPart> parts;
 };
 

@@ -62,7 +62,7 @@ struct KnownAccounts {
 
 // The suggested file with its figures.
 struct Suggestion {
-  // The file, in YAML. Without suggestions it is a valid file with no accounts.
+  // The file, in YAML. If there is nothing to suggest, the text is a valid file with no accounts.
   std::string text;
   // The number of namespaces that get an account of their own in the file.
   std::size_t namespaces = 0;
@@ -74,8 +74,8 @@ struct Suggestion {
 
 // Returns the suggestion, which is the same for the same input. Names from existing accounts and
 // from account labels stay unchanged. New names come from namespaces and label values; suggest()
-// changes characters that an account name must not have. If two new names would be equal, it makes
-// them different.
+// changes characters that an account name must not have. If two new names would be equal, suggest()
+// makes them different.
 Suggestion suggest(const Namespaces& namespaces, const KnownAccounts& known,
                    const SuggestOptions& options);
 

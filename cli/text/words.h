@@ -36,7 +36,7 @@ std::string in_use_text(std::int64_t allocated, std::int64_t overcommitted);
 // Returns milli-GPUs: 500 for "0.5". Throws Failure (usage).
 std::int64_t milligpu_of(const std::string& text, const std::string& flag);
 
-// Convert times and durations. They drop parts of a millisecond.
+// Convert times and durations. These functions drop parts of a millisecond.
 TimeMs to_ms(const Timestamp& time);
 DurationMs to_ms(const Duration& duration);
 Timestamp to_timestamp(TimeMs ms);
@@ -46,8 +46,8 @@ std::string time_text(const Timestamp& time);
 // Returns the time as RFC 3339 with milliseconds, in UTC.
 std::string exact_time_text(const Timestamp& time);
 // Return a column of times, and a cell of such a column, in local time. The header names the
-// present zone. A cell names its own zone if that differs (summer and winter time). Spreadsheets
-// get exact_time_text().
+// present zone. A cell names its own zone if it differs from the header's zone (summer and winter
+// time). Spreadsheets get exact_time_text().
 Column time_column(const std::string& header, Room room = Room::kUsual);
 Cell time_cell(const Timestamp& time);
 // Returns the duration in its two largest units: "3d4h", "12m5s", "0s".
@@ -89,7 +89,8 @@ std::string loan_text(const v1::Loan& loan);
 // Returns the GPUs that cannot be reclaimed, by the reason why: "4 bare, 2 adopted"; "-": none.
 std::string not_recallable_text(const v1::ShareRow& row);
 
-// Return the value's name in lower case with "-" between words. For UNSPECIFIED they return "-".
+// Return the value's name in lower case with "-" between words. For UNSPECIFIED these functions
+// return "-".
 std::string word(v1::JobState state);
 std::string word(v1::JobOrigin origin);
 std::string word(v1::Cause cause);
