@@ -54,8 +54,8 @@ class Client {
   // the service refused the call, was unreachable, or did not know a name.
   void call(std::string_view method, const Message& request, Message& answer);
   // Calls `each` for every message of a server stream until `each` returns false or the stream
-  // ends. During each call of `each`, `answer` is that message. It throws the same failures as
-  // call().
+  // ends. During each call of `each`, `answer` is that message. stream() throws the same failures
+  // as call().
   void stream(std::string_view method, const Message& request, Message& answer,
               const std::function<bool()>& each);
 

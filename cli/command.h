@@ -96,7 +96,7 @@ class Command {
   // Hides the command from help and completion. A user can still run it.
   void hide();
 
-  // Sets what the command does. Each command that has no other commands below it needs this.
+  // Sets what the command does. Each command without commands below it needs such a function.
   void run(Run run);
 
  private:

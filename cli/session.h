@@ -63,7 +63,7 @@ class Session {
   }
 
   // Throws Failure with the nearest names if the service does not know this account or user. A
-  // command calls it when a list for `path` is empty.
+  // command calls this function when a list for `path` is empty.
   void must_be_account(const std::string& path);
 
   // Returns `text` in a colour, if colours are shown.

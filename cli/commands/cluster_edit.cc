@@ -237,7 +237,8 @@ struct DeleteCommand {
 
 void add_delete(Command cluster) {
   auto o = std::make_shared<DeleteCommand>();
-  Command c = cluster.add("delete", "remove a cluster and its nodes; it must have no live jobs");
+  Command c =
+      cluster.add("delete", "remove a cluster and its nodes; the cluster must have no live jobs");
   c.argument("CLUSTER", o->cluster, "its name");
   add_reason(c, o->edit);
   c.flag("--dry-run", o->dry_run, "check only");

@@ -304,7 +304,8 @@ void add_job_submit(Command job) {
   c.option("--user", f.user, "user below the account; created on first use", "NAME");
   add_gang_options(c, f);
   c.option("-f,--file", o->file,
-           "the whole job as JSON, for gangs of different pods; - is standard input", "JOB.json");
+           "a file with the whole job as JSON, for a gang whose pods differ; - is standard input",
+           "JOB.json");
   c.option("--priority", f.priority,
            "order within the account: a priority class of the service. Without classes: low, "
            "normal, high or a number; the highest comes first",
@@ -314,7 +315,7 @@ void add_job_submit(Command job) {
            "NAME");
   c.option("--request-id", o->request_id,
            "an id that makes a retry safe: a second call with the same id submits nothing", "ID");
-  c.flag("--held", f.held, "submit the job on hold: it waits until job release");
+  c.flag("--held", f.held, "submit the job on hold: the job waits until subak job release");
   c.flag("--dry-run", o->dry_run, "check only");
   c.run([o](Session& s) { return submit(s, *o); });
 }

@@ -44,7 +44,7 @@ void put_pod_flags(const PodFlags& flags, v1::PodShape* shape);
 // flag. Empty, 0 and false mean that the user did not give the flag.
 class WishFlags {
  public:
-  // Return where the parser puts the value of this wish's flag.
+  // Return the variable in which the parser stores the value of this wish's flag.
   std::string& of(const Wish<Topology>&) { return topology_; }
   std::int64_t& of(const Wish<std::uint32_t>& wish) { return numbers_[wish.place]; }
   bool& of(const Wish<bool>& wish) { return given_[wish.place]; }

@@ -41,7 +41,7 @@ void add_workload(Command& c, sim::SimOptions& o) {
            "with --reclaim: jobs save their work at this interval; default: a preempted job starts "
            "from zero",
            "DURATION");
-  c.option("--load", o.load, "divide submit times by X: above 1 is more load", "X");
+  c.option("--load", o.load, "divide submit times by X; a value above 1 means more load", "X");
   c.option("--teams", o.teams, "spread the jobs over N teams at random", "random:N");
   c.flag("--limits", o.limits, "give each job a random time limit");
   c.option("--short-limits", o.short_limits,

@@ -73,7 +73,8 @@ struct ClusterFacts {
   struct Webhook {
     // The name of the webhook's configuration object, and the name of the webhook itself.
     std::string configuration, name;
-    // `creates`: the API server calls it when a pod is created. `updates`: when a pod is updated.
+    // `creates`: the API server calls the webhook when a pod is created. `updates`: it calls the
+    // webhook when a pod is updated.
     bool creates = false, updates = false;
     // True: the webhook's failurePolicy is Fail.
     bool fails = false;

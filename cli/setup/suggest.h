@@ -24,7 +24,8 @@ struct SuggestOptions {
   std::string group_key;
   // True: the file suggests accounts even for namespaces without GPUs.
   bool all = false;
-  // True: ResourceQuotas of whole GPUs become limits. False: the file mentions them in comments.
+  // True: ResourceQuotas of whole GPUs become limits. False: the file mentions these ResourceQuotas
+  // in comments.
   bool limits = false;
   // Resources that count as GPUs, in addition to those of nvidia.com/.
   ExtraGpuResources gpu_kinds;

@@ -56,10 +56,10 @@ std::string age_text(DurationMs ms);
 // - RFC 3339;
 // - "2026-03-01 13:00" in the local zone, the form in which output shows times;
 // - a day "2026-03-01", which begins at 00:00 UTC as in the ledger;
-// - "7d": the time that is so long before `now`.
+// - "7d": the time seven days before `now`.
 // Throws Failure (usage) that lists these forms.
 Timestamp instant_of(const std::string& text, const std::string& flag, TimeMs now);
-// Does the same as instant_of(), but "4h" is the time that is so long after `now`.
+// Does the same as instant_of(), but "4h" is the time four hours after `now`.
 Timestamp instant_to_come(const std::string& text, const std::string& flag, TimeMs now);
 // Returns the time of the wall clock.
 TimeMs now_ms();
@@ -69,7 +69,8 @@ std::string gpu_hours_text(const v1::GpuTime& time);
 // Returns GPU-seconds exactly: "12.000345".
 std::string seconds_text(const v1::GpuTime& time);
 bool is_zero(const v1::GpuTime& time);
-// Returns the value with this many decimals. Infinity becomes "inf", and NaN becomes "-".
+// Returns the value with as many decimals as `decimals` says. Infinity becomes "inf", and NaN
+// becomes "-".
 std::string fixed_text(double value, int decimals);
 // Returns 4 significant digits, without an exponent up to 10^12.
 std::string significant_text(double value);
@@ -81,7 +82,7 @@ std::string distrust_text(const v1::Job& job);
 // Returns for which job the job was preempted last, when, and how often: "for 1-43 of ml.audio at
 // 12:30, 2 times in all; it has its first submit time, 11:00". The job must have been preempted.
 std::string preemption_text(const v1::Job& job);
-// The priority class of a job, else its priority.
+// Returns the job's priority class, or its priority if it has no class.
 std::string priority_text(const v1::JobSpec& spec);
 // Returns "4 GPUs, may be preempted from 12:30 on". The job must have a loan.
 std::string loan_text(const v1::Loan& loan);

@@ -68,7 +68,7 @@ void add_set(Command account) {
       "set", "create or change an account; fields that you do not name stay as they are");
   c.argument("PATH", o->path, "such as ml.vision, or ml.vision/ana for a user");
   c.option("--shares", o->shares,
-           "the account's weight among its siblings: an account with 3 beside one with 1 gets "
+           "the account's weight among its siblings: of two siblings with 3 and 1, the first gets "
            "three quarters",
            "N");
   c.option("--quota", o->quota,
