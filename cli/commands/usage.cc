@@ -154,8 +154,9 @@ void print_heading(Session& s, const Window& window, const v1::ReportUsageReques
       << (answer.has_first_day() ? "first use on " + day_text(answer.first_day().seconds())
                                  : std::string("nothing was used"))
       << "\nThe ledger up to entry " << answer.last_sequence()
-      << ".\nDays are UTC days. Each account includes what is below it. RUNNING NOW comes on "
-         "top:\nGPU-hours that have no entry yet: they get one at their end, or when their day is "
+      << ".\nDays are UTC days. Each account includes the accounts below it. The column RUNNING "
+         "NOW "
+         "has\nmore GPU-hours: usage that gets its entry when the pod ends, or when the UTC day is "
          "closed.\n\n";
 }
 
