@@ -1,8 +1,8 @@
 // The gRPC client. It connects, authenticates, calls a method by name, and turns a refusal into a
-// Failure. Only this client, servers.h and refusal.h use gRPC in cli. With several servers, it
-// tries another server if one is unreachable or does not lead. The name of a method has no package:
-// "JobService/GetJob". The client checks the types of request and answer against the service's
-// descriptor.
+// Failure. Only this client, servers.h and refusal.h use gRPC in cli. If one of several servers is
+// unreachable or does not lead, the client tries another server. The name of a method has no
+// package: "JobService/GetJob". The client checks the types of request and answer against the
+// service's descriptor.
 // Threads: one at a time.
 #pragma once
 
@@ -30,16 +30,16 @@ struct ServerOptions {
 // True for "127.0.0.1:9444", "localhost:1", "[::1]:9444" and "unix:FILE". To such an address the
 // client speaks plaintext, unless the user gives a CA.
 bool is_loopback(std::string_view server);
-// True if a call may be repeated after an unknown outcome. This is so if the method only reads, or
-// if the request has an id.
+// True if the client may repeat a call after an unknown outcome, because the method only reads or
+// the request has an id.
 bool may_repeat(std::string_view method, const google::protobuf::Message& request);
 
 // A connection to the service: to the replica that leads, or for a read to any replica. Calls
 // block.
 class Client {
  public:
-  // Reads the files. The first call connects. Throws Failure if a file is unreadable or `server` is
-  // wrong.
+  // Reads the files that `options` names. The first call opens the connection. Throws Failure if a
+  // file is unreadable or `server` is wrong.
   explicit Client(const ServerOptions& options);
   ~Client();
   Client(const Client&) = delete;
@@ -53,8 +53,9 @@ class Client {
   // Calls a method and fills `answer`. Throws Failure. The exit code of the Failure says whether
   // the service refused the call, was unreachable, or did not know a name.
   void call(std::string_view method, const Message& request, Message& answer);
-  // Calls `each` for every message of a server stream until it returns false or the stream ends.
-  // During each call of `each`, `answer` is that message. It throws the same failures as call().
+  // Calls `each` for every message of a server stream until `each` returns false or the stream
+  // ends. During each call of `each`, `answer` is that message. stream() throws the same failures
+  // as call().
   void stream(std::string_view method, const Message& request, Message& answer,
               const std::function<bool()>& each);
 

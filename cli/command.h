@@ -23,7 +23,7 @@ struct OptionInfo {
   std::string help;
   // False: the option is a flag.
   bool takes_value = false;
-  // The only values that the option takes. Empty: it takes any value.
+  // The only values that the option takes. Empty: the option takes any value.
   std::vector<std::string> choices;
 };
 
@@ -36,7 +36,7 @@ struct CommandInfo {
   std::vector<std::string> arguments;
   // The options in the order of the help.
   std::vector<OptionInfo> options;
-  // The commands below this one.
+  // The commands below this command.
   std::vector<CommandInfo> children;
 };
 
@@ -60,10 +60,10 @@ class Command {
                  const std::string& help);
 
   // Add an option with one value: "--limit N", where `value_name` is the "N" in the help. Before
-  // the parse, `value` has the default; nullopt means that there is none. The parser writes `value`
-  // only if the user gives the option or sets the environment variable `environment`. The option
-  // wins over the variable. Each of these is a usage failure: an empty text, a text that is not a
-  // number where the option wants a number, and a required option that is missing.
+  // the parse, `value` has the default; nullopt means that there is no default. The parser writes
+  // `value` only if the user gives the option or sets the environment variable `environment`. The
+  // option wins over the variable. Each of these is a usage failure: an empty text, a text that is
+  // not a number where the option wants a number, and a required option that is missing.
   void option(const std::string& flag, std::string& value, const std::string& help,
               const std::string& value_name, const std::string& environment = "");
   void required_option(const std::string& flag, std::string& value, const std::string& help,
@@ -96,7 +96,7 @@ class Command {
   // Hides the command from help and completion. A user can still run it.
   void hide();
 
-  // Sets what the command does. Each command that has no other commands below it needs this.
+  // Sets what the command does. Each command without commands below it needs such a function.
   void run(Run run);
 
  private:
@@ -110,9 +110,9 @@ class Command {
 
 // The result of parsing a command line.
 struct Parsed {
-  // What to run. Empty: print `text` and exit.
+  // The function to run. Empty: print `text` and exit.
   Command::Run run;
-  // The help that was asked for.
+  // The help that the user asked for.
   std::string text;
   // True: the command allows --output svg.
   bool draws = false;
@@ -126,10 +126,10 @@ class Parser {
   Parser(const Parser&) = delete;
   Parser& operator=(const Parser&) = delete;
 
-  // Returns the program itself, to which families of commands are added.
+  // Returns the root command, to which the caller adds the families of commands.
   Command root();
   // Parses a command line without the name of the program, and fills the referenced values. Throws
-  // Failure (usage), with the nearest known name where a word is unknown.
+  // Failure (usage). If a word is unknown, the failure has the nearest known name.
   Parsed parse(const std::vector<std::string>& arguments);
   // Returns all commands that are not hidden, for completion.
   CommandInfo describe() const;

@@ -25,8 +25,8 @@ void add_sim(Command root);
 void add_install(Command root);
 void add_preflight(Command root);
 void add_uninstall(Command root);
-// Adds the completion command. It needs the finished tree, so call it last. `parser` must outlive
-// the run.
+// Adds the completion command. Call this function last, because the command needs the finished
+// tree. `parser` must outlive the run.
 void add_completion(Command root, const Parser& parser);
 // A hidden command for completion scripts. It prints names, one on each line. If the service is
 // unreachable, it prints nothing.

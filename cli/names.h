@@ -13,7 +13,7 @@ namespace subak::cli {
 enum class NameKind { kAccounts, kJobs, kClusters, kNodes, kProducts };
 
 // Returns the names on the first page of the list. The command line does not suggest names from
-// later pages. Throws Failure, as every call does.
+// later pages. Throws Failure in the same cases as Client::call().
 std::vector<std::string> known_names(Client& client, NameKind kind);
 
 }  // namespace subak::cli

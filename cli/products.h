@@ -13,8 +13,8 @@ namespace subak::cli {
 
 // Returns the products of `fleet` that `name` may stand for; case does not matter. If a product has
 // exactly this name, it is the only result. Otherwise the results are the products that contain
-// `name` as whole words ("A10" does not match "A100"). If there is no such product, they are the
-// products that contain `name` anywhere.
+// `name` as whole words ("A10" does not match "A100"). If there is no such product, the results are
+// the products that contain `name` anywhere.
 std::vector<std::string> products_like(const std::string& name,
                                        const std::vector<std::string>& fleet);
 
@@ -27,7 +27,7 @@ class Products {
   // Replace each short name that stands for one product by the product's full name. If several
   // products match, throw Failure (usage) with their list. In a job, an unknown name is an error.
   // In an account, unknown names stay, because the products may be on order; the service warns
-  // about them. With an empty fleet all names stay.
+  // about such names. With an empty fleet, all names stay.
   void resolve(v1::JobSpec* job);
   void resolve(const std::string& where, v1::Account* account);
 

@@ -22,7 +22,7 @@ std::vector<std::string> split_servers(const std::string& list);
 std::string reason_in(const grpc::Status& status);
 // Returns the leader's address from a refusal with an ErrorInfo NOT_LEADER. The address is empty if
 // the server does not know the leader. A server that refuses a call in this way has done nothing.
-// nullopt: the status is another one.
+// nullopt: the status is no such refusal.
 std::optional<std::string> leader_named_in(const grpc::Status& status);
 
 // The addresses of one service, and the address that answered last.

@@ -51,7 +51,7 @@ class Session {
   std::ostream& err() { return screen_.err; }
   const Screen& screen() const { return screen_; }
   // Returns the connection to the service. The first call opens the connection. The session owns
-  // it. It throws the same failures as Client().
+  // the connection. client() throws the same failures as Client().
   Client& client();
   // Runs client().call(). If the service does not know a name, the failure suggests the nearest
   // known names.
@@ -63,14 +63,14 @@ class Session {
   }
 
   // Throws Failure with the nearest names if the service does not know this account or user. A
-  // command calls it when a list for `path` is empty.
+  // command calls this function when a list for `path` is empty.
   void must_be_account(const std::string& path);
 
   // Returns `text` in a colour, if colours are shown.
   std::string paint(Colour colour, const std::string& text) const;
 
-  // For json and yaml, prints the message itself. For svg it prints nothing, because the command
-  // draws by itself. For all other forms it prints the table that `table` returns.
+  // For json and yaml, prints the message itself. For svg, prints nothing, because the command
+  // draws by itself. For all other forms, prints the table that `table` returns.
   void show(const google::protobuf::Message& message, const std::function<Table()>& table);
   // Does the same as show() for output that is not a table: `text` prints that output. With csv it
   // throws Failure (usage).

@@ -357,7 +357,7 @@ void add_restore(Command admin) {
   auto o = std::make_shared<RestoreCommand>();
   Command c = admin.add("restore", "replace the store with a backup; stop subakd first");
   c.argument("FILE", o->file, "a backup, or the state file of a stopped subakd");
-  c.option("--state", o->state, "where subakd has its state (var/subak.db)", "FILE|DIR|URI");
+  c.option("--state", o->state, "where subakd has its state; default var/subak.db", "FILE|DIR|URI");
   c.flag("--force", o->force, "move an existing store aside");
   c.option("--until", o->until, "leave out all facts after this fact number or time", "SEQ|TIME");
   c.run([o](Session& s) { return restore(s, *o); });
@@ -376,19 +376,19 @@ void add_accept_clock(Command admin) {
   auto o = std::make_shared<StepCommand>();
   Command c = admin.add("accept-clock", "accept a wall clock that the service does not trust");
   add_reason(c, o->edit);
-  c.flag("--dry-run", o->dry_run, "check only; shows both times");
+  c.flag("--dry-run", o->dry_run, "check only; show the service's time and the wall clock's time");
   c.run([o](Session& s) { return accept_clock(s, *o); });
 }
 
 void add_accept_loss(Command admin) {
   auto o = std::make_shared<LossCommand>();
   Command c = admin.add("accept-loss",
-                        "give up facts that a replica knows but the database lacks; --server must "
-                        "name that replica alone");
+                        "give up facts that a replica has but the database lacks; --server must "
+                        "name only that replica");
   c.required_option("--until", o->until,
                     "the number of the database's last fact; later facts are lost", "SEQ");
   add_reason(c, o->edit);
-  c.flag("--dry-run", o->dry_run, "check only; shows what would be lost");
+  c.flag("--dry-run", o->dry_run, "check only; show which facts would be lost");
   c.run([o](Session& s) { return accept_loss(s, *o); });
 }
 

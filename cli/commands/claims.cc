@@ -86,9 +86,12 @@ void show_claims(Session& s, const ClaimsCommand& o) {
 
 void add_claims(Command root) {
   auto o = std::make_shared<ClaimsCommand>();
-  Command c = root.add("claims", "GPUs that jobs within quota reclaim, who gives them, and when");
-  c.option("--account", o->account, "only for this account and what is below it", "PATH");
-  c.flag("--would", o->would, "instead the claims that the next pass would make with reclaim on");
+  Command c =
+      root.add("claims", "GPUs that jobs within quota reclaim, which jobs give them, and when");
+  c.option("--account", o->account, "only claims for this account and the accounts below it",
+           "PATH");
+  c.flag("--would", o->would,
+         "show the claims that the next pass would make with reclaim on, not the present claims");
   add_watch(c, o->watch);
   c.run([o](Session& s) { return repeat(s, o->watch.seconds(), [&] { show_claims(s, *o); }); });
 }

@@ -187,7 +187,8 @@ void add_pages(Command cluster, const std::string& name, const std::string& help
                void (*after)(Session&, const Answer&) = nullptr) {
   auto o = std::make_shared<PageCommand>();
   Command c = cluster.add(name, help);
-  c.option("--cluster", o->cluster, "which cluster; needed if there are several", "NAME");
+  c.option("--cluster", o->cluster, "name of the cluster; needed if there are several clusters",
+           "NAME");
   add_watch(c, o->watch);
   c.run([o, method, rows, table, after](Session& s) {
     return repeat(s, o->watch.seconds(), [&] {
@@ -207,7 +208,7 @@ void add_cluster(Command root) {
   add_list(cluster);
   add_cluster_edits(cluster);
   add_pages<v1::ListNodesRequest, v1::ListNodesResponse>(
-      cluster, "nodes", "nodes with their GPUs, and how many are in use",
+      cluster, "nodes", "nodes with their GPUs, and how many GPUs are in use",
       "ClusterService/ListNodes", [](auto& a) { return a.mutable_nodes(); }, node_table,
       say_contradictions);
   add_pages<v1::ListDomainsRequest, v1::ListDomainsResponse>(

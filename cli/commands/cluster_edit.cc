@@ -140,19 +140,21 @@ void add_import(Command cluster) {
            "cluster to import into; created in mode observe if it does not exist", "NAME");
   c.option("-f,--file", o->file, "output of kubectl get nodes -o json; - is standard input",
            "nodes.json");
-  c.option(
-      "--nodes", o->fleet,
-      "instead of -f: a CSV node,gpus,gpu_type,cpus,memory_mib, or a size such as 80x8:PRODUCT",
-      "fleet.csv");
+  c.option("--nodes", o->fleet,
+           "instead of -f: a CSV file with columns node,gpus,gpu_type,cpus,memory_mib, or a size "
+           "such as 80x8:PRODUCT",
+           "fleet.csv");
   c.option("--rack-label", o->rack_label, "node label that names the rack", "KEY");
   c.list_option("--topology-labels", o->nodes.topology_labels,
-                "node labels that name rack, block, superpod: the nearest first", "KEY,...");
-  c.list_option("--gpu-kinds", o->nodes.extra_gpus,
-                "resources that count as GPUs; the same as in the service's configuration",
-                "RESOURCE,...");
+                "node labels that name the rack, block and superpod, the nearest group first",
+                "KEY,...");
+  c.list_option(
+      "--gpu-kinds", o->nodes.extra_gpus,
+      "other resources that count as GPUs; name the same ones as in the service's configuration",
+      "RESOURCE,...");
   c.list_option(
       "--fatal-conditions", o->nodes.fatal_conditions,
-      "node conditions that, when True, keep new pods away; they replace the built-in ones",
+      "node conditions that, when True, stop new pods; they replace the built-in conditions",
       "TYPE,...");
   c.option("--reason", o->edit.reason, "why you do this; the audit log keeps it", "TEXT");
   add_request_id(c, o->edit);
@@ -235,7 +237,8 @@ struct DeleteCommand {
 
 void add_delete(Command cluster) {
   auto o = std::make_shared<DeleteCommand>();
-  Command c = cluster.add("delete", "remove a cluster and its nodes; it must have no live jobs");
+  Command c =
+      cluster.add("delete", "remove a cluster and its nodes; the cluster must have no live jobs");
   c.argument("CLUSTER", o->cluster, "its name");
   add_reason(c, o->edit);
   c.flag("--dry-run", o->dry_run, "check only");
@@ -310,16 +313,17 @@ void undrain(Session& s, const DrainCommand& o) {
 
 void add_drains(Command cluster) {
   auto o = std::make_shared<DrainCommand>();
-  Command begin = cluster.add("drain", "start nothing new on nodes; running pods stay");
+  Command begin = cluster.add("drain", "start no new pods on nodes; running pods stay");
   Command end = cluster.add("undrain", "use drained nodes again");
   for (Command c : {begin, end}) {
     c.arguments("NODE", o->nodes,
                 "node names; the command stops at the first one that the service refuses");
-    c.option("--cluster", o->cluster, "cluster of the nodes; needed if there are several", "NAME");
+    c.option("--cluster", o->cluster, "cluster of the nodes; needed if there are several clusters",
+             "NAME");
   }
   begin.option("--from", o->from,
                "when the drain begins: a time, or a duration from now such as 4h. Until then, a "
-               "job starts there only if it ends before the drain begins",
+               "job starts on the nodes only if it ends before the drain begins",
                "TIME");
   begin.option("--until", o->until,
                "when the drain ends by itself: a time, or a duration from now such as 4h", "TIME");

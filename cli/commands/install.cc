@@ -161,33 +161,36 @@ void add_install(Command root) {
            "address at which kube-apiserver calls the webhook; default: the service in the cluster",
            "https://HOST:PORT");
   c.option("--ca", o->ca_file,
-           "PEM file with the CA of the webhook's certificate; with both CAs while you change it",
+           "PEM file with the CA of the webhook's certificate; while you change the CA, a file "
+           "with both CAs",
            "FILE");
   c.option("--as", o->manifests.user, "the user name with which the service calls the API server",
            "USER");
   c.option("--break-glass-group", o->manifests.break_glass_group,
-           "the group that may remove the gate by hand; the same as in the service's configuration",
+           "the group whose members may remove the gate by hand; the same as in the service's "
+           "configuration",
            "GROUP");
-  c.list_option("--gpu-kinds", o->manifests.gpu_kinds,
-                "resources that count as GPUs; the same as in the service's configuration",
-                "RESOURCE,...");
+  c.list_option(
+      "--gpu-kinds", o->manifests.gpu_kinds,
+      "other resources that count as GPUs; name the same ones as in the service's configuration",
+      "RESOURCE,...");
   c.option("--image", o->manifests.image,
-           "image of the service; with it, the service runs in the cluster", "IMAGE");
+           "image of the service; with this option, the service runs in the cluster", "IMAGE");
   c.option("--state", o->manifests.state,
-           "database of the service in the cluster; the service then has several pods, and one of "
-           "them leads",
+           "database of the service in the cluster; the service then has several pods, and one pod "
+           "leads",
            "postgres://USER@HOST/DATABASE");
   c.option("--replicas", o->manifests.replicas,
            "number of pods of the service, with --state; default 2", "N");
   c.option("--kubernetes", o->kubernetes,
-           "version of the oldest API server; default 1.30. From 1.36 on, the API server itself "
-           "sets the gate",
+           "Kubernetes version of the oldest API server; default 1.30. From 1.36 on, the API "
+           "server itself sets the gate",
            "VERSION");
   c.list_option("--only", o->only, "print only some parts: access, service, webhooks, policies",
                 "PART,...");
   c.details(
-      "The manifests delay no pods until a namespace has the label\n"
-      "subak.gpu/managed=warn (users get warnings) or =true (its GPU pods queue).");
+      "The manifests change nothing for pods until a namespace has a label:\n"
+      "subak.gpu/managed=warn (users get warnings) or =true (its GPU pods wait in the queue).");
   c.run([o](Session& s) { return install(s, *o); });
 }
 

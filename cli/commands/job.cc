@@ -120,10 +120,11 @@ void list_jobs(Session& s, const ListCommand& o) {
 
 void add_list(Command job) {
   auto o = std::make_shared<ListCommand>();
-  Command c = job.add("list", "jobs that have not ended, by id");
-  c.option("--account", o->account, "only this account and what is below it", "PATH");
-  c.option("--user", o->user, "only the jobs of this user, in every account", "NAME");
-  c.flag("--me", o->me, "only your own jobs: those of user SUBAK_USER, else of your login name");
+  Command c = job.add("list", "list jobs that have not ended, by id");
+  c.option("--account", o->account, "only jobs of this account and the accounts below it", "PATH");
+  c.option("--user", o->user, "only jobs of this user, in every account", "NAME");
+  c.flag("--me", o->me,
+         "only your own jobs: those of the user in SUBAK_USER, else of your login name");
   c.choice("--state", o->state, "only jobs in this state",
            {"incomplete", "queued", "paused", "starting", "running", "ending", "done"});
   add_limit(c, o->list);
@@ -225,7 +226,7 @@ void add_get(Command job) {
     WatchOptions watch;
   };
   auto o = std::make_shared<Get>();
-  Command c = job.add("get", "one job with its pods and their nodes");
+  Command c = job.add("get", "show one job with its pods and their nodes");
   c.argument("JOB", o->id, "such as 1-42");
   add_watch(c, o->watch);
   c.run([o](Session& s) {
@@ -255,9 +256,9 @@ void add_job_watch(Command job) {
   };
   auto o = std::make_shared<Watch>();
   Command c =
-      job.add("watch", "show changes of jobs as they happen; with JOB, until that job ends");
+      job.add("watch", "show changes of jobs when they happen; with JOB, until that job ends");
   c.optional_argument("JOB", o->id, "only this job");
-  c.option("--account", o->account, "only this account and what is below it", "PATH");
+  c.option("--account", o->account, "only jobs of this account and the accounts below it", "PATH");
   c.run([o](Session& s) {
     if (s.is_csv())
       throw usage_failure("--output csv: a watch has no table", "use table, json or yaml");
@@ -313,7 +314,7 @@ void add_edit(Command job, const std::string& name, const std::string& help,
 void add_job_edits(Command job) {
   add_edit<v1::CancelJobRequest>(job, "cancel", "end a job, waiting or running",
                                  "JobService/CancelJob", "cancelled");
-  add_edit<v1::HoldJobRequest>(job, "hold", "keep a waiting job from starting",
+  add_edit<v1::HoldJobRequest>(job, "hold", "stop a waiting job from starting",
                                "JobService/HoldJob", "held");
   add_edit<v1::ReleaseJobRequest>(job, "release", "let a held job start again",
                                   "JobService/ReleaseJob", "released");

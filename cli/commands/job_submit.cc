@@ -245,21 +245,22 @@ void add_gang_options(Command& c, SubmitFlags& f) {
   c.option("--memory-per-pod", f.memory, "memory of each pod, as in Kubernetes: 64Gi", "QUANTITY");
   c.list_option("--selector", f.pod.selectors, "labels that the node must have", "KEY=VALUE");
   c.repeated_option("--affinity", f.pod.affinity,
-                    "a condition on node labels, as for kubectl -l: 'zone in (a,b),!spot'; if "
-                    "there are several, one must match",
+                    "a condition on node labels, as for kubectl -l: 'zone in (a,b),!spot'; of "
+                    "several conditions, the node must meet at least one",
                     "TERM");
-  c.list_option("--toleration", f.pod.tolerations, "node taints that its pods tolerate; *: all",
-                "KEY[=VALUE][:EFFECT]");
+  c.list_option("--toleration", f.pod.tolerations,
+                "node taints that the job's pods tolerate; *: all taints", "KEY[=VALUE][:EFFECT]");
   c.list_option("--resource", f.pod.resources, "other extended resources that each pod needs",
                 "NAME=N");
   c.list_option("--host-port", f.pod.host_ports, "ports of the node that each pod uses",
                 "[ADDRESS:]PORT[/UDP]");
   c.option("--time-limit", f.time_limit,
-           "the longest run time: 4h, 2d12h; Subak ends the job then only if its account has "
-           "--time-limits enforced",
+           "the longest run time: 4h, 2d12h; Subak ends the job after this time only if its "
+           "account has --time-limits enforced",
            "DURATION");
   c.option("--grace", f.grace,
-           "how long its pods may take to end after Subak asked them; default: 30s", "DURATION");
+           "how long the job's pods may take to end after Subak asked them to end; default: 30s",
+           "DURATION");
 }
 
 }  // namespace
@@ -296,24 +297,25 @@ v1::JobSpec job_spec_of(const SubmitFlags& flags) {
 void add_job_submit(Command job) {
   auto o = std::make_shared<SubmitCommand>();
   SubmitFlags& f = o->flags;
-  Command c = job.add(
-      "submit",
-      "queue a job; --gpus alone makes one pod for up to 8 GPUs, and pods of 8 GPUs above that");
+  Command c = job.add("submit",
+                      "queue a job; with --gpus alone, up to 8 GPUs become one pod, and more GPUs "
+                      "become pods of 8 GPUs");
   c.option("--account", f.account, "account that the job belongs to (required)", "PATH");
   c.option("--user", f.user, "user below the account; created on first use", "NAME");
   add_gang_options(c, f);
   c.option("-f,--file", o->file,
-           "the whole job as JSON, for gangs of different pods; - is standard input", "JOB.json");
-  c.option(
-      "--priority", f.priority,
-      "order within the account: a priority class of the service; without classes low, normal, "
-      "high or a number, higher first",
-      "CLASS");
+           "a file with the whole job as JSON, for a gang whose pods differ; - is standard input",
+           "JOB.json");
+  c.option("--priority", f.priority,
+           "order within the account: a priority class of the service. Without classes: low, "
+           "normal, high or a number; the highest comes first",
+           "CLASS");
   c.option("--name", f.name, "a name to recognise the job by", "TEXT");
-  c.option("--cluster", f.cluster, "cluster to run in; needed if there are several", "NAME");
-  c.option("--request-id", o->request_id, "makes a retry safe: the same id again submits nothing",
-           "ID");
-  c.flag("--held", f.held, "submit the job on hold: it waits until job release");
+  c.option("--cluster", f.cluster, "cluster to run in; needed if there are several clusters",
+           "NAME");
+  c.option("--request-id", o->request_id,
+           "an id that makes a retry safe: a second call with the same id submits nothing", "ID");
+  c.flag("--held", f.held, "submit the job on hold: the job waits until subak job release");
   c.flag("--dry-run", o->dry_run, "check only");
   c.run([o](Session& s) { return submit(s, *o); });
 }

@@ -44,7 +44,7 @@ void put_pod_flags(const PodFlags& flags, v1::PodShape* shape);
 // flag. Empty, 0 and false mean that the user did not give the flag.
 class WishFlags {
  public:
-  // Return where the parser puts the value of this wish's flag.
+  // Return the variable in which the parser stores the value of this wish's flag.
   std::string& of(const Wish<Topology>&) { return topology_; }
   std::int64_t& of(const Wish<std::uint32_t>& wish) { return numbers_[wish.place]; }
   bool& of(const Wish<bool>& wish) { return given_[wish.place]; }
@@ -92,7 +92,8 @@ struct SubmitFlags {
 
 // Returns the job that the flags describe. The GPUs become pods as follows:
 // - --pods and --gpus-per-pod apply as given;
-// - --gpus N and one of --pods and --gpus-per-pod determine the other one;
+// - --gpus N and --pods determine the GPUs of each pod;
+// - --gpus N and --gpus-per-pod determine the number of pods;
 // - --gpus N alone is one pod up to 8 GPUs, and pods of 8 above that (the last pod gets the rest);
 // - a part of one GPU is one pod.
 // With a file, the gang comes from the file, and so does every value that no flag gives. Throws

@@ -70,11 +70,13 @@ int preflight(Session& s, const PreflightCommand& o) {
 void add_preflight(Command root) {
   auto o = std::make_shared<PreflightCommand>();
   o->user = AdmissionConfig().own_user;
-  Command c = root.add("preflight", "show what in a cluster conflicts with Subak; changes nothing");
+  Command c =
+      root.add("preflight", "show which objects in a cluster conflict with Subak; change nothing");
   add_kube(c, o->kube);
-  c.option("--cluster", o->cluster, "the cluster's name in Subak; default the only one", "NAME");
+  c.option("--cluster", o->cluster, "the cluster's name in Subak; default: the only cluster",
+           "NAME");
   c.option("--as", o->user, "the user name with which the service calls the API server", "USER");
-  c.details("Exit code 1 if there is a blocker.");
+  c.details("The exit code is 1 if there is a blocker.");
   c.run([o](Session& s) { return preflight(s, *o); });
 }
 

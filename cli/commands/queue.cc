@@ -151,8 +151,9 @@ void show_queue(Session& s, const QueueCommand& o) {
 
 void add_queue(Command root) {
   auto o = std::make_shared<QueueCommand>();
-  Command c = root.add("queue", "all waiting jobs, the next one first, and what each waits for");
-  c.option("--account", o->account, "only this account and what is below it", "PATH");
+  Command c =
+      root.add("queue", "list all waiting jobs, the next job first, and what each job waits for");
+  c.option("--account", o->account, "only jobs of this account and the accounts below it", "PATH");
   c.flag(
       "--would", o->would,
       "show the queue as if every namespace were in mode enforce, and which jobs would start next");

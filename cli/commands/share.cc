@@ -95,7 +95,7 @@ void add_share(Command root) {
   Command c =
       root.add("share", "what each account is due and what it has: shares, recent use, GPUs, rank");
   c.optional_argument("ACCOUNT", o->account,
-                      "only this account and what is below it; default: all accounts");
+                      "only this account and the accounts below it; default: all accounts");
   c.flag("--accounts-only", o->accounts_only, "without users");
   add_watch(c, o->watch);
   c.run([o](Session& s) { return repeat(s, o->watch.seconds(), [&] { show_shares(s, *o); }); });

@@ -23,28 +23,29 @@ void add_workload(Command& c, sim::SimOptions& o) {
   c.option("--patience", o.patience, "how long a job waits before nodes may be reserved for it",
            "DURATION");
   c.option("--reserve-jobs", o.reserve_jobs,
-           "at most so many jobs have reserved nodes at the same time", "N");
+           "the most jobs that may have reserved nodes at the same time", "N");
   c.option("--weights", o.weights, "CSV of team,share", "W.csv");
   c.option("--quota", o.quota.amounts,
            "CSV of team,gpus; or demand:P, which gives P % of the fleet to teams by their demand",
            "Q.csv");
-  c.choice("--reclaim", o.quota.reclaim,
-           "jobs within quota take GPUs back from jobs beyond theirs; both: without and with it",
-           {"off", "on", "both"});
+  c.choice(
+      "--reclaim", o.quota.reclaim,
+      "whether jobs within quota take GPUs back from jobs beyond quota; both: simulate both cases",
+      {"off", "on", "both"});
   c.option("--reclaim-min-run", o.quota.min_run,
            "with --reclaim: how long a job runs before it may be asked to give GPUs back",
            "DURATION");
   c.option("--grace", o.quota.grace,
-           "with --reclaim: how long the pods of a preempted job stay, default 30s", "DURATION");
+           "with --reclaim: how long the pods of a preempted job stay; default 30s", "DURATION");
   c.option("--checkpoint", o.quota.checkpoint,
            "with --reclaim: jobs save their work at this interval; default: a preempted job starts "
            "from zero",
            "DURATION");
-  c.option("--load", o.load, "divide submit times by X: above 1 is more load", "X");
+  c.option("--load", o.load, "divide submit times by X; a value above 1 means more load", "X");
   c.option("--teams", o.teams, "spread the jobs over N teams at random", "random:N");
   c.flag("--limits", o.limits, "give each job a random time limit");
   c.option("--short-limits", o.short_limits,
-           "with --limits: limits are too short for P % of teams and sizes", "P");
+           "with --limits: the limits of P % of the pairs of team and job size are too short", "P");
   c.option("--eta", o.eta, "estimate the start of about N jobs when they are submitted; 0: none",
            "N");
   c.option("--run-times", o.run_times,
@@ -76,11 +77,10 @@ void add_run_and_compare(Command& sim) {
   Command c = sim.add("compare", "replay a trace under several policies, side by side");
   add_workload(c, *many);
   c.list_option("--policies", many->policies, "orders to compare", "a,b,c");
-  c.list_option(
-      "--backfill", many->backfill,
-      "which jobs get reserved nodes: none, easy (the first that does not fit), reserve (as "
-      "configured), all",
-      "a,b,c");
+  c.list_option("--backfill", many->backfill,
+                "which jobs get reserved nodes: none, easy (the first job that does not fit), "
+                "reserve (as configured), all",
+                "a,b,c");
   c.run([many](Session& s) {
     if (many->policies.empty() && !many->backfill.empty()) many->policies = {"target-share"};
     if (many->policies.empty())
@@ -105,12 +105,13 @@ void add_sim(Command root) {
     return sim::sim_share(*share, s.out(), s.err());
   });
   auto toy = std::make_shared<sim::ToyCommandOptions>();
-  Command t =
-      sim.add("toy", "a small made-up fleet that is always full: how evenly each policy shares it");
+  Command t = sim.add(
+      "toy",
+      "simulate a small fleet that is always full, and show how evenly each policy shares it");
   t.option("--days", toy->days,
            "days to measure, default 5; the simulation of a day takes 1 to 2 minutes", "D");
   t.option("--warm-up-days", toy->warm_up_days,
-           "days to simulate before the measured ones, default 7", "D");
+           "days to simulate before the measured days; default 7", "D");
   t.option("--seed", toy->seed, "seed of job lengths", "S");
   t.run([toy](Session& s) {
     if (s.form() != Form::kTable && s.form() != Form::kWide) {

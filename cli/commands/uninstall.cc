@@ -201,15 +201,18 @@ void add_uninstall(Command root) {
       "uninstall",
       "remove Subak from a cluster: policies and webhooks first, then the gates of waiting pods");
   add_kube(c, o->kube);
-  c.option("--cluster", o->cluster, "the cluster's name in Subak; default the only one", "NAME");
-  c.choice(
-      "--queued", o->queued,
-      "what happens to waiting pods: release them in share order (default), keep them gated, or "
-      "delete those that no controller creates again",
-      {"release", "keep", "delete"});
-  c.option("--rate", o->rate, "pods to release per second if the service is dead; default 20", "N");
-  c.flag("--dry-run", o->dry_run, "show what Subak has in the cluster, change nothing");
-  c.details("Works even if the service is dead. Exit code 1 if a pod with Subak's gate is left.");
+  c.option("--cluster", o->cluster, "the cluster's name in Subak; default: the only cluster",
+           "NAME");
+  c.choice("--queued", o->queued,
+           "what happens to waiting pods: release them in share order (default), keep them gated, "
+           "or delete pods that no controller creates again",
+           {"release", "keep", "delete"});
+  c.option("--rate", o->rate, "pods to release per second if the service does not run; default 20",
+           "N");
+  c.flag("--dry-run", o->dry_run, "show which objects Subak has in the cluster; change nothing");
+  c.details(
+      "The command works even if the service does not run.\n"
+      "The exit code is 1 if a pod still has Subak's gate.");
   c.run([o](Session& s) { return uninstall(s, *o); });
 }
 

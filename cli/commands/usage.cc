@@ -17,7 +17,8 @@ struct Window {
 };
 
 void add_window(Command& c, Window& w) {
-  c.option("--account", w.account, "only what this account and those below it pay", "PATH");
+  c.option("--account", w.account, "only usage that this account and the accounts below it pay",
+           "PATH");
   c.option("--from", w.from,
            "start of the period: a day (from 00:00 UTC), a time, or 7d for seven days ago", "TIME");
   c.option("--to", w.to, "end of the period, written as for --from", "TIME");
@@ -153,15 +154,16 @@ void print_heading(Session& s, const Window& window, const v1::ReportUsageReques
       << (answer.has_first_day() ? "first use on " + day_text(answer.first_day().seconds())
                                  : std::string("nothing was used"))
       << "\nThe ledger up to entry " << answer.last_sequence()
-      << ".\nDays are UTC days. Each account includes what is below it. RUNNING NOW comes on "
-         "top:\nGPU-hours that have no entry yet: they get one at their end, or when their day is "
+      << ".\nDays are UTC days. Each account includes the accounts below it. The column RUNNING "
+         "NOW "
+         "has\nmore GPU-hours: usage that gets its entry when the pod ends, or when the UTC day is "
          "closed.\n\n";
 }
 
 void add_report(Command usage) {
   auto o = std::make_shared<ReportCommand>();
-  Command c = usage.add("report",
-                        "GPU-hours by account; usage that has not ended is in a column of its own");
+  Command c = usage.add(
+      "report", "show GPU-hours by account; usage that has not ended is in a column of its own");
   add_window(c, o->window);
   c.list_option("--by", o->by, "one line for each account, user, product, day or state", "A,B");
   c.run([o](Session& s) {
@@ -210,7 +212,8 @@ void add_ledger(Command usage) {
     ListOptions list;
   };
   auto o = std::make_shared<Ledger>();
-  Command c = usage.add("ledger", "every row of the ledger with its exact figures, oldest first");
+  Command c =
+      usage.add("ledger", "list every row of the ledger with its exact figures, oldest first");
   add_window(c, o->window);
   add_limit(c, o->list);
   c.run([o](Session& s) {

@@ -196,7 +196,7 @@ void explain(Session& s, const WhyCommand& o) {
 
 void add_why(Command root) {
   auto o = std::make_shared<WhyCommand>();
-  Command c = root.add("why", "why a job waits: every reason, and the jobs that are before it");
+  Command c = root.add("why", "why a job waits: every reason, and the jobs that come before it");
   c.argument("JOB", o->job, "such as 1-42");
   c.flag("--alternatives", o->alternatives,
          "also show changes to the job that would start it sooner");

@@ -29,7 +29,7 @@ std::vector<PlanTick> plan_ticks(const v1::Plan& plan, int most);
 // forecast 3s old".
 std::string plan_head(const v1::Plan& plan);
 // Returns the name of a row: "node-1", "rack r1 (16)", "all 700", or "node-1 +7" for eight nodes
-// that do the same.
+// that have the same jobs.
 std::string plan_row_name(const v1::PlanRow& row);
 // Returns "runs 1-42 train", "idle for 1-43 big", "starts 12 others".
 std::string plan_lane_text(const v1::PlanLane& lane);
@@ -53,7 +53,8 @@ void print_plan(Session& s, const v1::Plan& plan, std::size_t rows, bool lanes);
 std::vector<int> plan_jobs_shown(const v1::Plan& plan, std::size_t most);
 // Returns the table of these jobs of the plan, by index.
 Table plan_job_table(const v1::Plan& plan, const std::vector<int>& shown);
-// True if a time of some job in the plan depends on an assumed run time. Such a time has a star.
+// True if a time of some job in the plan depends on an assumed run time. The output marks such a
+// time with a star.
 bool plan_is_assumed(const v1::Plan& plan);
 // Returns a complete SVG file. The drawing needs no other file, and adapts to a light or dark
 // background.

@@ -23,13 +23,13 @@ class KubeCaller {
     CallAnswer answer;
     // The body of a successful call. It is empty if the call failed.
     std::string body;
-    // True if the API server has done what was asked for.
+    // True if the API server has carried out the call.
     bool done() const { return answer.outcome == Outcome::kDone; }
   };
 
   virtual ~KubeCaller() = default;
-  // Makes the call and waits for the answer. It retries a call if the server asks for that. It also
-  // retries a read if no answer came. It gives up after a few attempts.
+  // Makes the call and waits for the answer. Retries a call if the server asks for a retry, and
+  // retries a read if no answer came. Gives up after a few attempts.
   virtual Reply call(const KubeCall& call) = 0;
   // Waits this long before a further attempt.
   virtual void wait(DurationMs ms) = 0;
@@ -37,7 +37,7 @@ class KubeCaller {
   // Calls GET on a path.
   Reply get(const std::string& path);
   // Reads a collection ("/api/v1/pods") in pages and calls `each` for each object. `query` is added
-  // to the URL, for example "labelSelector=x". Returns nullopt if it has read all objects.
+  // to the URL, for example "labelSelector=x". Returns nullopt if list() has read all objects.
   // kNotFound: the server has no such kind. kExhausted: there are more than
   // limits::kMaxOperatorObjects objects. The value is valid only during the call of `each`.
   std::optional<Error> list(const std::string& collection, const std::string& query,
@@ -45,7 +45,7 @@ class KubeCaller {
 };
 
 // Opens the kubeconfig `path`. `context`: the context to use; empty: the file's current context. An
-// error names the field.
+// error names the wrong field of the kubeconfig.
 Result<std::unique_ptr<KubeCaller>> open_kube(const std::string& path, const std::string& context);
 
 // Returns the error of an unsuccessful call, with the server's message. kDenied: a rule refused the

@@ -29,7 +29,7 @@ struct QueuedPod {
 struct SuspendedOwner {
   // The path of the object at the API server.
   std::string path;
-  // True: Subak revoked the hold of its job, so the owner waits for its turn. False: a user
+  // True: Subak revoked the hold of the owner's job, so the owner waits for its turn. False: a user
   // cancelled the job, and the owner stays suspended.
   bool taken_back = false;
 };
@@ -65,8 +65,8 @@ std::optional<Error> forget_namespace(KubeCaller& api, const std::string& name);
 std::optional<Error> release_pod(KubeCaller& api, const QueuedPod& pod);
 // Deletes a pod. Call it only for a pod that no owner creates again.
 std::optional<Error> delete_pod(KubeCaller& api, const QueuedPod& pod);
-// Removes Subak's mark. If `taken_back` is set, it also ends the suspension, so that the owner
-// creates its pods again.
+// Removes Subak's mark from the owner. If `taken_back` is set, also ends the suspension, so that
+// the owner creates its pods again.
 std::optional<Error> resume_owner(KubeCaller& api, const SuspendedOwner& owner);
 // Returns the owners that have Subak's mark now.
 Result<std::vector<SuspendedOwner>> suspended_owners(KubeCaller& api);

@@ -1,5 +1,6 @@
-// The manifests that install Subak in a cluster. They are the files of deploy/kubernetes, which the
-// program contains, with the values of the cluster filled in. Threads: any; pure functions.
+// The manifests that install Subak in a cluster. The manifests are the files of deploy/kubernetes
+// with the values of the cluster filled in. The program contains these files. Threads: any; pure
+// functions.
 #pragma once
 
 #include <array>
@@ -52,7 +53,7 @@ struct ManifestOptions {
   // The minor version of the API server, at least kOldestMinor. This version decides which parts
   // are possible.
   int kubernetes_minor = 0;
-  // Empty: all parts that are possible.
+  // The parts to return. Empty: all parts that are possible.
   std::vector<ManifestPart> parts;
 };
 

@@ -42,9 +42,9 @@ struct Finding {
   Level level = Level::kNote;
   // What was found, in one sentence.
   std::string what;
-  // The objects, by name. Of many objects it names only a few.
+  // The names of the objects. If there are many objects, only a few are named.
   std::string where;
-  // What to do about the finding, or what it means.
+  // What to do about the finding, or what the finding means.
   std::string todo;
   friend bool operator==(const Finding&, const Finding&) = default;
 };
@@ -67,13 +67,14 @@ struct ClusterFacts {
     // text.
     std::string name, ns, key, hard;
   };
-  // Bounds on GPUs or on the number of pods.
+  // The bounds on GPUs or on the number of pods.
   std::vector<Quota> quotas;
   // One webhook of another program that the API server calls for pods.
   struct Webhook {
     // The name of the webhook's configuration object, and the name of the webhook itself.
     std::string configuration, name;
-    // `creates`: the API server calls it when a pod is created. `updates`: when a pod is updated.
+    // `creates`: the API server calls the webhook when a pod is created. `updates`: it calls the
+    // webhook when a pod is updated.
     bool creates = false, updates = false;
     // True: the webhook's failurePolicy is Fail.
     bool fails = false;
@@ -97,7 +98,7 @@ struct ClusterFacts {
     // The priority classes that these pods name.
     std::set<std::string> priority_classes;
   };
-  // By namespace.
+  // The GPU pods of each namespace.
   std::map<std::string, GpuPods> gpu_pods;
   // Device classes of Dynamic Resource Allocation that give GPUs.
   std::vector<std::string> device_classes;

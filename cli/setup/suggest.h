@@ -24,7 +24,8 @@ struct SuggestOptions {
   std::string group_key;
   // True: the file suggests accounts even for namespaces without GPUs.
   bool all = false;
-  // True: ResourceQuotas of whole GPUs become limits. False: the file mentions them in comments.
+  // True: ResourceQuotas of whole GPUs become limits. False: the file mentions these ResourceQuotas
+  // in comments.
   bool limits = false;
   // Resources that count as GPUs, in addition to those of nvidia.com/.
   ExtraGpuResources gpu_kinds;
@@ -62,7 +63,7 @@ struct KnownAccounts {
 
 // The suggested file with its figures.
 struct Suggestion {
-  // The file, in YAML. Without suggestions it is a valid file with no accounts.
+  // The file, in YAML. If there is nothing to suggest, the text is a valid file with no accounts.
   std::string text;
   // The number of namespaces that get an account of their own in the file.
   std::size_t namespaces = 0;
@@ -74,8 +75,8 @@ struct Suggestion {
 
 // Returns the suggestion, which is the same for the same input. Names from existing accounts and
 // from account labels stay unchanged. New names come from namespaces and label values; suggest()
-// changes characters that an account name must not have. If two new names would be equal, it makes
-// them different.
+// changes characters that an account name must not have. If two new names would be equal, suggest()
+// makes them different.
 Suggestion suggest(const Namespaces& namespaces, const KnownAccounts& known,
                    const SuggestOptions& options);
 

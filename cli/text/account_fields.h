@@ -36,7 +36,7 @@ struct FieldText {
   std::string name;
   std::string text;  // "none", "unlimited", "1": never empty
 };
-// Returns all fields that can be edited, in the order of the manual.
+// Returns all fields that a user can edit, in the order in which commands show them.
 std::vector<FieldText> account_fields(const v1::Account& account);
 
 // A line of a diff for people. '-' marks the old value, and '+' the new value. The diff leaves out

@@ -18,21 +18,21 @@ inline constexpr std::size_t kTableColumns = 100;
 // The side to which the cells of a column are aligned.
 enum class Align { kLeft, kRight };
 // The usual form omits kWide columns. If space is short, the table first cuts kElastic columns with
-// "…", and then the others.
+// "…", and then all other columns.
 enum class Room { kUsual, kElastic, kWide };
 
 // A column of a table.
 struct Column {
-  // The header. It may have two lines. A form whose header has one line joins the two without a
-  // blank.
+  // The header, which may have two lines. A form with a header of one line joins the two lines
+  // without a blank.
   std::string header;
   Align align = Align::kLeft;
   Room room = Room::kUsual;
-  // The time zone of the column's times. The header names it, except for spreadsheets.
+  // The time zone of the column's times. The header names the zone, except for spreadsheets.
   std::string zone = "";
 };
 
-// The text for people, and the text for spreadsheets if it differs.
+// The text of a cell for people, and its text for spreadsheets if that text differs.
 struct Cell {
   std::string text;
   // The text for spreadsheets. Empty: the same text as for people.
@@ -67,9 +67,9 @@ class Table {
 std::size_t display_width(std::string_view text);
 // Returns at most `width` columns of the text. A text that it cuts ends in "…".
 std::string cut_to(std::string_view text, std::size_t width);
-// Returns the text in lines of at most kTableColumns columns, which break between words. A longer
-// word stays whole. The first line begins after `used` columns. All other lines begin with
-// `indent`.
+// Returns the text in lines of at most kTableColumns columns, which break between words. A word
+// longer than a line stays whole. The first line begins after `used` columns. All other lines begin
+// with `indent`.
 std::string wrapped(std::string_view text, std::size_t used, std::string_view indent);
 
 }  // namespace subak::cli

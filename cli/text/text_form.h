@@ -1,6 +1,6 @@
 // Messages as JSON and YAML. JSON is protobuf's own mapping (lowerCamelCase names, int64 as
-// strings, all fields written out). YAML has the same names and values. It escapes characters that
-// are not printable().
+// strings, all fields written out). YAML has the same names and values. YAML escapes characters
+// that are not printable().
 // Threads: any; pure functions.
 #pragma once
 

@@ -36,7 +36,7 @@ std::string in_use_text(std::int64_t allocated, std::int64_t overcommitted);
 // Returns milli-GPUs: 500 for "0.5". Throws Failure (usage).
 std::int64_t milligpu_of(const std::string& text, const std::string& flag);
 
-// Convert times and durations. They drop parts of a millisecond.
+// Convert times and durations. These functions drop parts of a millisecond.
 TimeMs to_ms(const Timestamp& time);
 DurationMs to_ms(const Duration& duration);
 Timestamp to_timestamp(TimeMs ms);
@@ -46,8 +46,8 @@ std::string time_text(const Timestamp& time);
 // Returns the time as RFC 3339 with milliseconds, in UTC.
 std::string exact_time_text(const Timestamp& time);
 // Return a column of times, and a cell of such a column, in local time. The header names the
-// present zone. A cell names its own zone if that differs (summer and winter time). Spreadsheets
-// get exact_time_text().
+// present zone. A cell names its own zone if it differs from the header's zone (summer and winter
+// time). Spreadsheets get exact_time_text().
 Column time_column(const std::string& header, Room room = Room::kUsual);
 Cell time_cell(const Timestamp& time);
 // Returns the duration in its two largest units: "3d4h", "12m5s", "0s".
@@ -56,10 +56,10 @@ std::string age_text(DurationMs ms);
 // - RFC 3339;
 // - "2026-03-01 13:00" in the local zone, the form in which output shows times;
 // - a day "2026-03-01", which begins at 00:00 UTC as in the ledger;
-// - "7d": the time that is so long before `now`.
+// - "7d": the time seven days before `now`.
 // Throws Failure (usage) that lists these forms.
 Timestamp instant_of(const std::string& text, const std::string& flag, TimeMs now);
-// Does the same as instant_of(), but "4h" is the time that is so long after `now`.
+// Does the same as instant_of(), but "4h" is the time four hours after `now`.
 Timestamp instant_to_come(const std::string& text, const std::string& flag, TimeMs now);
 // Returns the time of the wall clock.
 TimeMs now_ms();
@@ -69,7 +69,8 @@ std::string gpu_hours_text(const v1::GpuTime& time);
 // Returns GPU-seconds exactly: "12.000345".
 std::string seconds_text(const v1::GpuTime& time);
 bool is_zero(const v1::GpuTime& time);
-// Returns the value with this many decimals. Infinity becomes "inf", and NaN becomes "-".
+// Returns the value with as many decimals as `decimals` says. Infinity becomes "inf", and NaN
+// becomes "-".
 std::string fixed_text(double value, int decimals);
 // Returns 4 significant digits, without an exponent up to 10^12.
 std::string significant_text(double value);
@@ -81,7 +82,7 @@ std::string distrust_text(const v1::Job& job);
 // Returns for which job the job was preempted last, when, and how often: "for 1-43 of ml.audio at
 // 12:30, 2 times in all; it has its first submit time, 11:00". The job must have been preempted.
 std::string preemption_text(const v1::Job& job);
-// The priority class of a job, else its priority.
+// Returns the job's priority class, or its priority if it has no class.
 std::string priority_text(const v1::JobSpec& spec);
 // Returns "4 GPUs, may be preempted from 12:30 on". The job must have a loan.
 std::string loan_text(const v1::Loan& loan);
@@ -89,7 +90,8 @@ std::string loan_text(const v1::Loan& loan);
 // Returns the GPUs that cannot be reclaimed, by the reason why: "4 bare, 2 adopted"; "-": none.
 std::string not_recallable_text(const v1::ShareRow& row);
 
-// Return the value's name in lower case with "-" between words. For UNSPECIFIED they return "-".
+// Return the value's name in lower case with "-" between words. For UNSPECIFIED these functions
+// return "-".
 std::string word(v1::JobState state);
 std::string word(v1::JobOrigin origin);
 std::string word(v1::Cause cause);

@@ -120,7 +120,9 @@ std::string with_origin(const Error& error, const std::vector<Origin>& origins) 
 
 std::variant<StartRequest, StartError> read_start(int argc, const char* const* argv,
                                                   std::ostream& out) {
-  CLI::App app{"Subak shares a GPU fleet fairly. Each flag has its key, in brackets, in --config."};
+  CLI::App app{
+      "Subak shares a GPU fleet fairly. The name in brackets is the flag's key in the file of "
+      "--config."};
   app.name("subakd");
   Flags flags;
   declare(app, flags);

@@ -76,7 +76,7 @@ void add_tree(Command account) {
   auto o = std::make_shared<Tree>();
   Command c = account.add("tree", "all accounts with their shares, quotas and limits");
   c.optional_argument("PATH", o->parent,
-                      "only this account and what is below it; default: all accounts");
+                      "only this account and the accounts below it; default: all accounts");
   c.flag("--users", o->users, "show users too");
   c.run([o](Session& s) {
     v1::ListAccountsRequest request;
@@ -156,7 +156,7 @@ void add_history(Command account) {
     ListOptions list;
   };
   auto o = std::make_shared<History>();
-  Command c = account.add("history", "every change of an account, newest first");
+  Command c = account.add("history", "list every change of an account, newest first");
   c.argument("PATH", o->path, "such as ml.vision; a deleted account has a history too");
   add_limit(c, o->list);
   c.run([o](Session& s) {

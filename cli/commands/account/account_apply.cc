@@ -197,7 +197,7 @@ void add_account_files(Command account) {
   c.details(kFileForm);
   c.required_option("-f,--file", o->file, "a YAML file; - is standard input", "FILE");
   c.flag("--prune", o->prune, "delete accounts that the file does not name, with their users");
-  c.flag("--dry-run", o->dry_run, "show what would change, change nothing");
+  c.flag("--dry-run", o->dry_run, "show what would change; change nothing");
   add_reason(c, o->edit);
   c.run([o](Session& s) { return apply(s, *o); });
 

@@ -68,7 +68,9 @@ void add_set(Command account) {
       "set", "create or change an account; fields that you do not name stay as they are");
   c.argument("PATH", o->path, "such as ml.vision, or ml.vision/ana for a user");
   c.option("--shares", o->shares,
-           "the account's weight among its siblings: 3 beside 1 gets three quarters", "N");
+           "the account's weight among its siblings: of two siblings with 3 and 1, the first gets "
+           "three quarters",
+           "N");
   c.option("--quota", o->quota,
            "guaranteed GPUs: 16, or by product H100=16,A100=8 (short names work), or none",
            "AMOUNTS");
@@ -80,13 +82,14 @@ void add_set(Command account) {
            "unlimited",
            "AMOUNTS");
   c.option("--lend", o->lend,
-           "the most GPUs of its unused quota that others may use, written as for --borrow",
+           "the most GPUs of the account's unused quota that other accounts may use, written as "
+           "for --borrow",
            "AMOUNTS");
-  c.option("--namespaces", o->namespaces, "the full list of its Kubernetes namespaces, or none",
-           "A,B,CLUSTER/C");
+  c.option("--namespaces", o->namespaces,
+           "the full list of the account's Kubernetes namespaces, or none", "A,B,CLUSTER/C");
   c.option("--time-limits", o->time_limits,
-           "enforced (Subak ends jobs at their time limit), advised (it does not), or inherit "
-           "(from the parent)",
+           "enforced (Subak ends jobs at their time limits), advised (Subak does not end them), or "
+           "inherit (the parent account decides)",
            "WORD");
   add_edit_options(c, o->options);
   c.run([o](Session& s) { return set_account(s, *o); });
@@ -143,7 +146,7 @@ void add_edit_options(Command& command, AccountEditOptions& options) {
   add_reason(command, options.edit);
   command.option("--revision", options.revision,
                  "make the change only if the account still has this revision", "N");
-  command.flag("--dry-run", options.dry_run, "show what would change, change nothing");
+  command.flag("--dry-run", options.dry_run, "show what would change; change nothing");
 }
 
 void print_diff(Session& s, const std::string& title, const std::vector<DiffLine>& lines) {
@@ -174,13 +177,13 @@ int show_edit(Session& s, const std::string& path, const v1::EditAccountResponse
 
 void add_account_edits(Command account) {
   add_set(account);
-  add_switch(account, "hold", "start no jobs of the account; running jobs go on", true,
+  add_switch(account, "hold", "stop the account's jobs from starting; running jobs go on", true,
              std::nullopt);
   add_switch(account, "drain", "accept no new jobs for the account; waiting and running jobs go on",
              std::nullopt, true);
   add_switch(account, "resume",
-             "end a hold or a drain: jobs of the account are accepted and start again", false,
-             false);
+             "end a hold or a drain: the service accepts and starts jobs of the account again",
+             false, false);
   add_delete(account);
 }
 

@@ -82,8 +82,8 @@ void add_account_suggest(Command account) {
   c.details(kDetails);
   add_kube(c, o->kube);
   c.option("--cluster", o->options.cluster,
-           "the cluster's name in Subak: each account gets namespaces of this cluster only; "
-           "default: of every cluster",
+           "the cluster's name in Subak: each account gets namespaces of this cluster only. "
+           "Default: namespaces of every cluster",
            "NAME");
   c.option(
       "--group-by", o->options.group_key,
@@ -92,10 +92,12 @@ void add_account_suggest(Command account) {
   c.flag("--all", o->options.all,
          "suggest accounts for namespaces without GPUs too, except system namespaces");
   c.flag("--limits", o->options.limits,
-         "turn ResourceQuotas of whole GPUs into limits; without this flag they become comments");
-  c.list_option("--gpu-kinds", o->options.gpu_kinds,
-                "resources that count as GPUs; the same as in the service's configuration",
-                "RESOURCE,...");
+         "turn ResourceQuotas of whole GPUs into limits; without this flag, the quotas become "
+         "comments");
+  c.list_option(
+      "--gpu-kinds", o->options.gpu_kinds,
+      "other resources that count as GPUs; name the same ones as in the service's configuration",
+      "RESOURCE,...");
   c.run([o](Session& s) { return suggest_accounts(s, *o); });
 }
 
