@@ -1,7 +1,7 @@
-// An ordered set in sorted blocks of up to kBlock values, for small values that come and go often.
-// It works like a std::set, but allocates once for each block instead of once for each value. A
-// change touches few cache lines. Any change invalidates all iterators and references into the set.
-// Threads: one at a time for each set.
+// An ordered set in sorted blocks of up to kBlock values, for small values that are often inserted
+// and erased. The set works like a std::set, but allocates once for each block instead of once for
+// each value. A change touches few cache lines. Any change of the set invalidates all iterators and
+// references into it. Threads: one at a time for each set.
 #pragma once
 
 #include <algorithm>
@@ -17,10 +17,11 @@ namespace subak {
 template <class T>
 class BlockSet {
  public:
-  // The most values in a block. A block that would have more is split in half.
+  // The most values in a block. If an insert exceeds this, the set splits the block in half.
   static constexpr std::size_t kBlock = 64;
 
-  // Iterates over the values in ascending order. An iterator at the end equals end() of any set.
+  // Iterates over the values in ascending order. All iterators at the end are equal, even of
+  // different sets.
   class const_iterator {
    public:
     using iterator_category = std::forward_iterator_tag;
@@ -29,7 +30,7 @@ class BlockSet {
     using pointer = const T*;
     using reference = const T&;
 
-    // Makes an iterator that is the end of any set.
+    // Makes an iterator at the end, which equals end() of any set.
     const_iterator() = default;
     // The iterator must not be at the end.
     const T& operator*() const { return *at_; }
@@ -60,9 +61,10 @@ class BlockSet {
       at_ = block == last_ ? nullptr : block->data();
       end_ = block == last_ ? nullptr : at_ + block->size();
     }
-    // The block of the value, and the end of the array of blocks.
+    // `block_` is the block of the current value. `last_` is the end of the array of blocks.
     Block block_ = nullptr, last_ = nullptr;
-    // The value, and the end of its block. Both are nullptr at the end of the set.
+    // `at_` is the current value, and `end_` is the end of its block. At the end of the set both
+    // are nullptr.
     const T *at_ = nullptr, *end_ = nullptr;
   };
 
@@ -80,8 +82,8 @@ class BlockSet {
     if (block.size() > kBlock) split(b);
     return true;
   }
-  // Removes the value. Returns how many values were removed: 0 or 1. The complexity is that of
-  // insert().
+  // Removes the value. Returns how many values were removed: 0 or 1. The cost is the same as that
+  // of insert().
   std::size_t erase(const T& value) {
     const std::size_t b = block_of(value);
     if (b == blocks_.size()) return 0;
@@ -120,13 +122,13 @@ class BlockSet {
   bool empty() const { return size_ == 0; }
 
  private:
-  // Returns the iterator at index `at` of the block. If `block` is the number of blocks, the result
-  // is the end.
+  // Returns the iterator at index `at` of the block. If `block` is the number of blocks, returns
+  // end().
   const_iterator iterator_at(std::size_t block, std::size_t at) const {
     return {blocks_.data() + block, blocks_.data() + blocks_.size(), at};
   }
-  // Returns the first block whose last value is not below `value`; the number of blocks if there is
-  // none.
+  // Returns the index of the first block whose last value is not below `value`; the number of
+  // blocks if there is no such block.
   std::size_t block_of(const T& value) const {
     return static_cast<std::size_t>(std::lower_bound(lasts_.begin(), lasts_.end(), value) -
                                     lasts_.begin());
@@ -141,7 +143,7 @@ class BlockSet {
     lasts_[b] = blocks_[b].back();
     blocks_.insert(blocks_.begin() + next, std::move(upper));
   }
-  // Merges the block with the next one if both together have at most kBlock / 2 values.
+  // Merges the block with the next block if both together have at most kBlock / 2 values.
   void merge(std::size_t b) {
     std::vector<T>& block = blocks_[b];
     const std::vector<T>& next = blocks_[b + 1];
@@ -150,7 +152,7 @@ class BlockSet {
     lasts_[b] = block.back();
     remove(b + 1);
   }
-  // Removes an empty or merged block. O(n / kBlock).
+  // Removes a block that is empty or was merged into another. O(n / kBlock).
   void remove(std::size_t b) {
     blocks_.erase(blocks_.begin() + static_cast<std::ptrdiff_t>(b));
     lasts_.erase(lasts_.begin() + static_cast<std::ptrdiff_t>(b));

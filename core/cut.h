@@ -1,5 +1,5 @@
-// Cuts texts from outside before a message repeats them. So no answer grows with the size of its
-// input.
+// Cuts texts from outside before a message repeats them. So an answer stays short even if its input
+// is long.
 // Threads: any; pure functions.
 #pragma once
 
@@ -12,16 +12,16 @@
 
 namespace subak {
 
-// The largest size of the note that cut_text() adds. Callers with a bound subtract this size from
-// their bound.
+// The largest size of the note that cut_text() adds. A caller that limits the size of the result
+// subtracts this size from its limit.
 inline constexpr std::size_t kCutNoteBytes = 40;
-// Returns `text` if it has at most `most` bytes. Else returns its beginning and a note: "abc... (17
-// more bytes)". It cuts only between UTF-8 characters, so the beginning may be up to three bytes
-// shorter than `most`.
+// Returns `text` if it has at most `most` bytes. Else returns the beginning of the text and a note:
+// "abc... (17 more bytes)". The cut is between UTF-8 characters, so the beginning may be up to
+// three bytes shorter than `most`.
 std::string cut_text(std::string_view text, std::size_t most = limits::kMaxEchoBytes);
 
-// Returns the error with `field` and `got` cut at kMaxEchoBytes, and `want` at half of
-// kMaxMessageBytes.
+// Returns a copy of the error with shortened texts: `field` and `got` have at most kMaxEchoBytes,
+// `want` half of kMaxMessageBytes.
 Error cut_error(const Error& error);
 
 }  // namespace subak

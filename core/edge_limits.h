@@ -18,21 +18,21 @@ inline constexpr std::size_t kMaxFollowRequests = 5;
 inline constexpr std::size_t kMaxPageRequests = 11;
 inline constexpr std::size_t kMaxSessionStarts = 6;  // two requests each
 
-// A watch that stays open for kSteadyWatchMs is healthy, and after it the next watch begins at
-// once. After a shorter list or watch the edge waits, longer each time. After kShortWatchesTold
+// A watch that stays open for kSteadyWatchMs is healthy: the edge begins the next watch at once.
+// After a shorter list or watch the edge waits first, longer each time. After kShortWatchesTold
 // short lists or watches in a row, `status` and the log report them.
 inline constexpr DurationMs kSteadyWatchMs = 10'000;
 inline constexpr std::uint32_t kShortWatchesTold = 3;
 
-// The limits of the pages of a list after the first page, which has kListPageObjects objects. The
-// edge drops a list that has more pages, a longer continue token, or a continue token that came
-// before. After a pause, the edge begins a new list.
+// The first page of a list has kListPageObjects objects; these limits are for the later pages. The
+// edge drops a list that has more pages, a longer continue token, or a repeated continue token.
+// After it dropped a list, the edge pauses and then begins a new list.
 inline constexpr std::size_t kLaterPageObjects = 4'000;
 inline constexpr std::size_t kMaxListPages = 300;
 inline constexpr std::size_t kMaxContinueBytes = 16u << 10;
 
-// The most bytes of a file with a configuration, accounts or a kubeconfig. A longer file is refused
-// before it is read completely.
+// The most bytes of a file with a configuration, accounts or a kubeconfig. Subak stops reading a
+// longer file and refuses the file.
 inline constexpr std::size_t kMaxWrittenFileBytes = 64u << 20;
 
 }  // namespace subak::limits

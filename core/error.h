@@ -1,6 +1,6 @@
-// Errors as values: no function of the core throws an exception to report an error. Every refusal
-// names the field, its value, and the accepted form. So webhook, API and CLI can each report the
-// refusal in their own form.
+// Errors as values: no function of the core throws an exception to report an error. An Error names
+// the refused field, its value, and the accepted form. So webhook, API and CLI can each report it
+// in their own form.
 // Threads: any; plain values.
 #pragma once
 
@@ -11,8 +11,8 @@
 
 namespace subak {
 
-// All kinds of refusals. API and webhook map each code to the gRPC status code and the HTTP status
-// in its row. The CLI maps the codes to exit codes.
+// All kinds of refusals. The API answers with the gRPC status code in the code's row, and the
+// webhook with the HTTP status in the row. The CLI maps the codes to exit codes.
 enum class ErrorCode : unsigned char {
   kInvalid,       // the value can never be right             INVALID_ARGUMENT     422
   kNotFound,      // no such account, job, node                NOT_FOUND            404
@@ -26,14 +26,15 @@ enum class ErrorCode : unsigned char {
 // The code in lower case: "not_found".
 std::string_view to_string(ErrorCode code);
 
-// A refusal. `field`, `got` and `want` may each be empty if they do not apply.
+// A refusal. A text that does not apply (`field`, `got` or `want`) is empty.
 struct Error {
   ErrorCode code = ErrorCode::kInvalid;
   // The path of the offending field: "quota.gpu". Empty: the error is not about one field.
   std::string field;
-  // The value of the field as given, perhaps shortened. Empty: no value was given, or none applies.
+  // The value that the caller gave for the field, perhaps shortened. Empty: the caller gave no
+  // value.
   std::string got;
-  // What would be accepted ("want ..."), or the cause: a phrase for people.
+  // A phrase for people: which values are accepted ("want ..."), or why the call was refused.
   std::string want;
 
   // Returns one line: "quota.gpu: was "-3", want a number of GPUs >= 0". Long texts are cut as
@@ -43,7 +44,8 @@ struct Error {
 };
 
 // A T or an Error. Call ok() first. A call of value() on an error, or of error() on a value, is a
-// bug and throws std::bad_variant_access. References live as long as the Result.
+// bug and throws std::bad_variant_access. The references that value() and error() return are valid
+// as long as the Result.
 template <class T>
 class [[nodiscard]] Result {
  public:

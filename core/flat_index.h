@@ -1,8 +1,8 @@
 // A hash table from the caller's keys to numbers, which are indexes of the caller's own array. The
-// caller has the keys, and compares them in find(). A cell takes 4 bytes, so an entry takes 5 to 11
-// bytes. The table serves for look-up only: code cannot iterate over it. It uses open addressing
-// with linear probing. Its length is a power of two, and at most 3/4 of the cells are in use.
-// Threads: one at a time for each table.
+// caller stores the keys, and passes a function to find() that compares them. A cell takes 4 bytes,
+// so an entry takes 5 to 11 bytes. The table serves for look-up only: code cannot iterate over it.
+// The table uses open addressing with linear probing. Its length is a power of two, and at most 3/4
+// of its cells are in use. Threads: one at a time for each table.
 #pragma once
 
 #include <cassert>
@@ -25,7 +25,7 @@ class FlatIndex {
  public:
   // find() returns this number if there is no entry.
   static constexpr std::uint32_t kNone = 0xffff'ffff;
-  // The largest number that fits a cell. Two values above it mark empty and erased cells.
+  // The largest number that fits a cell. Two values above kMaxNumber mark empty and erased cells.
   static constexpr std::uint32_t kMaxNumber = (1u << 24) - 3;
 
   // Returns the number that was inserted under `hash` and for which same(number) is true; kNone if
@@ -57,8 +57,8 @@ class FlatIndex {
   std::size_t size() const { return size_; }
 
  private:
-  // A cell has 8 bits of the hash above the 24 bits of the number. So find() calls same() for few
-  // wrong entries.
+  // A cell has 8 bits of the hash above the 24 bits of the number. The bits of the hash spare
+  // find() most calls of same() for wrong entries.
   static constexpr std::uint32_t kNumberMask = (1u << 24) - 1;
   static constexpr std::uint32_t kEmpty = 0xffff'ffff;
   static constexpr std::uint32_t kErased = 0xffff'fffe;
@@ -68,7 +68,8 @@ class FlatIndex {
   static std::uint32_t cell_bits(std::uint64_t hash) {
     return static_cast<std::uint32_t>(hash >> 32) & ~kNumberMask;
   }
-  // Returns the index of the cell with this number; the table's length if there is none.
+  // Returns the index of the cell whose number has this hash and fulfils `same`; the table's length
+  // if there is no such cell.
   template <class Same>
   std::size_t place_of(std::uint64_t hash, Same same) const {
     if (cells_.empty()) return 0;
@@ -80,8 +81,8 @@ class FlatIndex {
       if (same(cell & kNumberMask)) return i;
     }
   }
-  // Writes the number into the first free cell from the hash's own position on. A free cell must
-  // exist.
+  // Writes the number into the first free cell, searching from the position that the hash gives. A
+  // free cell must exist.
   void put(std::uint64_t hash, std::uint32_t number) {
     const std::size_t mask = cells_.size() - 1;
     std::size_t i = hash & mask;
@@ -89,12 +90,12 @@ class FlatIndex {
     if (cells_[i] == kEmpty) ++used_;
     cells_[i] = cell_bits(hash) | number;
   }
-  // Doubles the table if more than 3/8 of it would be in use. Else it only removes the marks of
-  // erased cells.
+  // Doubles the table if more than 3/8 of its cells would have an entry. Else the function only
+  // removes the marks of erased cells.
   template <class HashOf>
   void rehash(HashOf hash_of) {
     std::size_t length = cells_.empty() ? kFirstCells : cells_.size();
-    if ((size_ + 1) * 8 > length * 3) length *= 2;  // else only the marks of erased cells go
+    if ((size_ + 1) * 8 > length * 3) length *= 2;  // else only removes the marks of erased cells
     std::vector<std::uint32_t> old(length, kEmpty);
     old.swap(cells_);
     used_ = 0;
@@ -107,7 +108,7 @@ class FlatIndex {
   std::vector<std::uint32_t> cells_;
   // The number of cells that are not empty. Cells that are marked as erased count too.
   std::size_t used_ = 0;
-  // How many numbers the table has.
+  // The number of entries in the table.
   std::size_t size_ = 0;
 };
 

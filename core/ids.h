@@ -1,7 +1,7 @@
 // Strong ids: integers of different types, so the compiler refuses to mix them. The engine never
-// assigns an id twice, except for a ShapeId. Ids are ordered by value, and they break ties in all
-// orders of the core. The value 0 means "none", except for a ProductId, where it means "any" in a
-// request or a filter.
+// assigns an id twice, except for a ShapeId. Ids are ordered by value. If two items are equal in an
+// order of the core, the lower id comes first. The value 0 means "none", except for a ProductId,
+// where it means "any" in a request or a filter.
 // Threads: any; plain values.
 #pragma once
 
@@ -11,8 +11,9 @@
 
 namespace subak {
 
-// An integer that cannot be mixed up with another kind of id. As a bool it is true unless it is 0.
-// `Tag` only names the kind. `Rep` is the type of the number, also in the facts that store the id.
+// An integer that cannot be mixed up with another kind of id. An id converts to bool: true unless
+// it is 0. `Tag` only names the kind of id. `Rep` is the integer type of the id, also in the facts
+// that store it.
 template <class Tag, class Rep>
 struct Id {
   using rep = Rep;
@@ -33,8 +34,8 @@ using AccountId = Id<struct AccountTag, std::uint32_t>;
 using NodeId = Id<struct NodeTag, std::uint32_t>;
 // A number that stands for the name of a GPU product. 0 means any product, or none.
 using ProductId = Id<struct ProductTag, std::uint16_t>;
-// A number that stands for a placement request. Once no job uses a request, another request may get
-// its number. So no fact stores the number.
+// A number that stands for a placement request. When no job uses a request any more, another
+// request may get its ShapeId. So no fact stores a ShapeId.
 using ShapeId = Id<struct ShapeTag, std::uint32_t>;
 
 // A job id: the cluster in the upper 16 bits, a sequence number of that cluster in the lower 48.
@@ -45,13 +46,14 @@ struct JobId {
 
   constexpr JobId() = default;
   constexpr explicit JobId(std::uint64_t v) : value(v) {}
-  // `sequence` must fit 48 bits. If it is 0, the id stands for no job of the cluster, although as a
-  // bool it is true.
+  // `sequence` must fit 48 bits. An id with the sequence 0 stands for no job of the cluster, but it
+  // still converts to true.
   constexpr JobId(ClusterId cluster, std::uint64_t sequence)
       : value(std::uint64_t{cluster.value} << 48 | sequence) {}
   // The cluster that the job belongs to. It never changes.
   constexpr ClusterId cluster() const { return ClusterId(static_cast<std::uint16_t>(value >> 48)); }
-  // The number of the job in its cluster, from 1. It is 0 only if the id stands for no job.
+  // The sequence number of the job in its cluster, from 1. It is 0 only if the id stands for no
+  // job.
   constexpr std::uint64_t sequence() const { return value & 0xffff'ffff'ffffULL; }
   constexpr explicit operator bool() const { return value != 0; }
   friend constexpr auto operator<=>(JobId, JobId) = default;

@@ -1,28 +1,29 @@
-// Every name that Subak writes into a cluster, and every name of NVIDIA that Subak reads, in one
-// place. Only the keys of a gang's wishes are elsewhere, in the table of model/gang_terms.h. Users
-// write these names, so no name ever changes. docs/workloads.md is the page for users, and
-// tests/kube/workloads_page_test.cc checks that the page has all names. Keys of pods may be labels
-// or annotations, of a pod or of its template. If a key is both a label and an annotation, both
-// must have the same value.
+// All names that Subak writes into a cluster, and all names of NVIDIA and GKE that Subak reads.
+// Only the keys of a gang's wishes are elsewhere, in the table of model/gang_terms.h. Users write
+// these names in their manifests, so no name ever changes. docs/workloads.md is the page for users,
+// and tests/kube/workloads_page_test.cc checks that the page has all names. A user may set a pod's
+// key as a label or as an annotation, on the pod or in its template. If a key is both a label and
+// an annotation, both must have the same value.
 #pragma once
 
 #include <string_view>
 
 namespace subak::names {
 
-// All keys of Subak begin with this prefix. An unknown key with this prefix gets a warning.
+// All keys of Subak begin with this prefix. Subak warns about an unknown key with this prefix.
 inline constexpr std::string_view kPrefix = "subak.gpu/";
-// The scheduling gate of a pod (spec.schedulingGates). Only Subak removes it.
+// Subak's scheduling gate of a pod (spec.schedulingGates). Subak removes this gate when the pod may
+// start.
 inline constexpr std::string_view kGate = "subak.gpu/queue";
-// Label of a namespace: "true" makes Subak manage its pods; "warn" only reports the pods that would
-// be refused.
+// Label of a namespace. With "true", Subak manages the namespace's pods. With "warn", Subak only
+// reports the pods that it would refuse.
 inline constexpr std::string_view kManaged = "subak.gpu/managed";
-// The account that pays, by its path: "ml.vision". On a pod, the path must be the namespace's
-// account or an account below it. On a namespace, the label counts if no account names the
+// The path of the account that pays: "ml.vision". On a pod, the path must be the namespace's
+// account or an account below it. On a namespace, Subak uses the label only if no account names the
 // namespace.
 inline constexpr std::string_view kAccount = "subak.gpu/account";
-// The user, in characters A-Z a-z 0-9 . _ - @. A pod that a person creates may name only that
-// person. A pod that is made from a template may name any user.
+// The user of a pod, in the characters A-Z a-z 0-9 . _ - @. If a person creates the pod, the label
+// may name only that person. A pod that is made from a template may name any user.
 inline constexpr std::string_view kUser = "subak.gpu/user";
 // The gang's name within its namespace.
 inline constexpr std::string_view kJob = "subak.gpu/job";
@@ -30,31 +31,32 @@ inline constexpr std::string_view kJob = "subak.gpu/job";
 inline constexpr std::string_view kGangSize = "subak.gpu/gang-size";
 // The pod's position in its gang, from "0".
 inline constexpr std::string_view kRank = "subak.gpu/rank";
-// A duration such as "30m" or "2d12h" (core/duration.h).
+// The time limit of the pod's job: a duration such as "30m" or "2d12h" (core/duration.h).
 inline constexpr std::string_view kTimeLimit = "subak.gpu/time-limit";
-// "low" (-1000), "normal" (0), "high" (1000), or a number of 32 bits.
+// The priority of the pod's job: "low" (-1000), "normal" (0), "high" (1000), or a number of 32
+// bits. If the policy has priority classes, the value is the name of a class instead.
 inline constexpr std::string_view kPriority = "subak.gpu/priority";
-// Annotation that Subak writes: what the pod waits for, or where it goes. Only people read it.
+// Annotation that Subak writes for people: what the pod waits for, or to which node it goes.
 inline constexpr std::string_view kStatus = "subak.gpu/status";
-// Annotation of a pod whose hold was released while its gate was closed, "JOB/ATTEMPT". Only a
-// newer attempt opens the gate.
+// Annotation "JOB/ATTEMPT" of a pod whose hold was released while its gate was closed. Only a newer
+// attempt of the job opens the gate.
 inline constexpr std::string_view kKeptClosed = "subak.gpu/kept-closed";
 // The type of the pod condition that Subak writes.
 inline constexpr std::string_view kQueuedCondition = "subak.gpu/Queued";
-// Label of Subak's own pod, "true" while its process leads.
+// Label of Subak's own pod: "true" while the pod's process is the leader.
 inline constexpr std::string_view kLeader = "subak.gpu/leader";
 // Annotation of an owner that Subak has suspended; its values are in server/edge/writes/plan.h.
 inline constexpr std::string_view kSuspendedBy = "subak.gpu/suspended";
-// Label of a node: how many of its GPUs with neighbouring indexes NVLink joins. "1" means that
-// NVLink joins none.
+// Label of a node: NVLink joins groups of this many GPUs with neighbouring indexes. "1" means that
+// NVLink joins no GPUs.
 inline constexpr std::string_view kLabelGpusPerDomain = "subak.gpu/gpus-per-domain";
 
 // NVIDIA's names (k8s-device-plugin and gpu-feature-discovery documentation).
 inline constexpr std::string_view kNvidiaPrefix = "nvidia.com/";
-// The resource of whole GPUs. It also means replicas of time-sliced GPUs, unless the device plugin
-// renames them to kGpuShared.
+// The resource of whole GPUs. Replicas of time-sliced GPUs have this name too, unless the device
+// plugin renames them to kGpuShared.
 inline constexpr std::string_view kGpu = "nvidia.com/gpu";
-// Replicas of time-sliced GPUs, if the device plugin renames them.
+// The resource of replicas of time-sliced GPUs, if the device plugin renames them.
 inline constexpr std::string_view kGpuShared = "nvidia.com/gpu.shared";
 // The resource of a MIG slice is this prefix and the profile: "nvidia.com/mig-1g.10gb". The
 // resource of a shared slice or GPU has kSharedSuffix at its end.
@@ -66,7 +68,7 @@ inline constexpr std::string_view kLabelCount = "nvidia.com/gpu.count";
 // The NVLink clique: cluster UUID and clique number, "UUID.N".
 inline constexpr std::string_view kLabelClique = "nvidia.com/gpu.clique";
 // The time at which feature discovery last looked at the node. The engine drops this label, because
-// it changes even if the node does not.
+// the label changes even if the node does not change.
 inline constexpr std::string_view kLabelTimestamp = "nvidia.com/gfd.timestamp";
 // How many pods share a GPU.
 inline constexpr std::string_view kLabelReplicas = "nvidia.com/gpu.replicas";
@@ -87,12 +89,12 @@ inline constexpr std::string_view kGkeAccelerator = "cloud.google.com/gke-accele
 inline constexpr std::string_view kGkeCount = "cloud.google.com/gke-accelerator-count";
 // The MIG profile of the pool's slices.
 inline constexpr std::string_view kGkePartition = "cloud.google.com/gke-gpu-partition-size";
-// How many pods share a GPU, and by which means.
+// Two labels: how many pods share a GPU, and by which method (time-sharing or MPS).
 inline constexpr std::string_view kGkeClients = "cloud.google.com/gke-max-shared-clients-per-gpu";
 inline constexpr std::string_view kGkeSharing = "cloud.google.com/gke-gpu-sharing-strategy";
 
-// The name of the cluster with which a service starts. If this cluster is unchanged and not in use,
-// the first cluster with another name replaces it.
+// A new service has one cluster with this name. If this cluster is unchanged and not in use, the
+// first cluster with another name replaces it.
 inline constexpr std::string_view kFirstCluster = "default";
 
 }  // namespace subak::names

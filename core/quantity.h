@@ -1,6 +1,6 @@
 // Integer quantities. Every count, promise and charge is an integer. Only decayed usage
-// (accounting/decay.h) and the rule that orders jobs by this usage decide with floating point.
-// Threads: any; plain values.
+// (accounting/decay.h), and the order of jobs that follows from it, use floating point. Threads:
+// any; plain values.
 #pragma once
 
 #include <compare>
@@ -14,8 +14,8 @@ namespace subak {
 using TimeMs = std::int64_t;
 // A length of time in milliseconds.
 using DurationMs = std::int64_t;
-// An amount of GPUs in thousandths: 1000 is one whole GPU. A MIG slice counts by its part of the
-// GPU's memory units (model/mig.h).
+// An amount of GPUs in thousandths: 1000 is one whole GPU. The amount of a MIG slice is its part of
+// the GPU's memory units (model/mig.h).
 using MilliGpu = std::int64_t;
 
 constexpr MilliGpu kMilliPerGpu = 1000;
@@ -36,7 +36,7 @@ class GpuTime {
   static constexpr std::int64_t kRawPerGpuSecond = 1'000'000;
 
   constexpr GpuTime() = default;
-  // Returns `rate` held for `duration`; either may be negative.
+  // Returns the GPU time of `rate` milli-GPU for `duration`. Both may be negative.
   constexpr static GpuTime of(MilliGpu rate, DurationMs duration) {
     return GpuTime(static_cast<Raw>(rate) * duration);
   }
@@ -54,8 +54,8 @@ class GpuTime {
   }
   // Returns the GPU-hours, rounded. Use the result for display, never for sums.
   constexpr double gpu_hours() const { return static_cast<double>(raw_) / 3.6e9; }
-  // Returns the exact amount, for ratios. It is never stored in this form, because it needs 128
-  // bits.
+  // Returns the exact amount, for ratios. No fact stores the amount in this form, because it needs
+  // 128 bits.
   constexpr Raw raw() const { return raw_; }  // milli-GPU x ms
   constexpr bool is_zero() const { return raw_ == 0; }
 
@@ -77,9 +77,10 @@ class GpuTime {
   Raw raw_ = 0;
 };
 
-// A GPU amount of one product, as people and facts write it. The product "gpu" means any product.
+// An amount of GPUs of one product, as it is in facts and in the texts of people. The product "gpu"
+// means any product.
 struct ProductAmount {
-  // A name as in NodeSpec::product, or kAnyProduct.
+  // The name of the product as in NodeSpec::product, or kAnyProduct.
   std::string product;
   // The amount in thousandths of a GPU; never negative in a quota or limit.
   MilliGpu milligpu = 0;
@@ -92,8 +93,8 @@ struct ProductAmount {
   friend bool operator==(const ProductAmount&, const ProductAmount&) = default;
 };
 
-// Amounts sorted by product, each product once. An empty list means "not set". An amount of 0 means
-// 0 GPUs.
+// Amounts of several products, sorted by product, with each product once. An empty list means "not
+// set". An amount of 0 means 0 GPUs.
 using ProductAmounts = std::vector<ProductAmount>;
 
 // The product name that means any product. No real product has it.

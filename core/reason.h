@@ -1,6 +1,6 @@
-// Why a job does not start. `why`, events, metrics and conditions use the same closed list of
-// tokens: Kueue's reason tokens where they fit, and otherwise Subak's own. docs/reasons.md says
-// what to do about each token.
+// Why a job does not start. The command `why`, events, metrics and conditions use the same closed
+// list of tokens. A token is Kueue's reason token if that fits, and else Subak's own.
+// docs/reasons.md says what to do about each token.
 // Source: KEP-10852 of kubernetes-sigs/kueue.
 // Threads: any; plain values.
 #pragma once
@@ -17,29 +17,30 @@
 namespace subak {
 
 // The API uses these names (WaitReason.token), so no name ever changes. Values are durable: append
-// only. The order of declaration has no meaning; kReasonOrder is the order of display.
+// only. The order in this list has no meaning: kReasonOrder has the order in which reasons are
+// shown.
 enum class ReasonToken : std::uint8_t {
-  // Nothing is in the way: the next pass starts the job.
+  // Nothing prevents the start: the next pass starts the job.
   kNext,
   // The job or its account is on hold, or the account drains.
   kOnHold,
-  // Fewer pods were seen than the gang needs.
+  // Subak has seen fewer pods than the gang needs.
   kGangIncomplete,
   // Subak has not yet read the complete list of the cluster's nodes and pods.
   kWaitingForNodes,
-  // The job can never start as it is written.
+  // The job can never start, because its specification has a mistake.
   kMisconfigured,
   // No node has the requested product and labels, with taints that the job tolerates.
   kNoMatchingFlavor,
-  // Even an empty fleet has no room for the job.
+  // The job would not fit even in the empty fleet.
   kExceedsFleet,
   // The job asks for more than a limit on its account's path ever allows.
   kExceedsMaxQuota,
   // A limit on its account's path is reached now.
   kWaitingForQuota,
-  // Not enough GPUs or slices of the kind are free.
+  // Too few GPUs or slices of the requested kind are free.
   kWaitingForCapacity,
-  // Enough GPUs are free, but not as close together as requested.
+  // Enough GPUs are free, but not as close together as the job requests.
   kTopologyPlacementFailed,
   // Enough memory units of GPUs are free, but not enough MIG slices of the profile.
   kMigGeometry,
@@ -86,8 +87,8 @@ struct EnumText<ReasonToken> {
 };
 
 // The order of reasons: first errors and holds of the job, then the structure of the fleet, then
-// free capacity, then the order of jobs. Solve the first reason first, because the later reasons
-// depend on it. Each token occurs once.
+// free capacity, then the order of jobs. Solve the first reason first, because later reasons may
+// follow from it. Each token occurs once.
 inline constexpr std::array kReasonOrder{
     ReasonToken::kNext,
     ReasonToken::kOnHold,
@@ -120,19 +121,19 @@ constexpr std::size_t rank_of(ReasonToken token) {
   return rank;
 }
 
-// One thing that a waiting job waits for: its subject, the amount needed and present, and the jobs
-// or nodes in the way.
+// One reason why a job waits: what is scarce, the needed and the present amount, and the jobs or
+// nodes that block the start.
 struct Reason {
   ReasonToken token = ReasonToken::kNext;
   // What is scarce, or what forbids the start: an account path, a product, a label or a resource.
   std::string subject;
-  // The amount needed and the amount present, in the subject's own unit: milli-GPU, slices, pods or
-  // bytes. Both are 0 where no amount applies.
+  // The needed amount and the present amount, in the subject's own unit: milli-GPU, slices, pods or
+  // bytes. Both are 0 for a reason without an amount.
   std::int64_t need = 0;
   std::int64_t have = 0;
   // One sentence for a person.
   std::string detail;
-  // The names of jobs or nodes in the way, at most limits::kMaxBlockers.
+  // The names of the jobs or nodes that block the start, at most limits::kMaxBlockers.
   std::vector<std::string> blockers;
 
   friend bool operator==(const Reason&, const Reason&) = default;

@@ -1,9 +1,9 @@
 // An immutable map from texts to values. An edit makes a new version of the map. Versions share
-// memory: a new version copies only the buckets of the edited entries. So the cost of an edit
-// depends on the edited entries, even while readers use older versions.
+// memory: a new version copies only the buckets of the edited entries. So an edit costs the copies
+// of a few buckets, even while readers use older versions.
 //
 // Look-up: O(log of a bucket). changed(): O(buckets touched x entries in each + kBuckets).
-// Threads: any, because a map is read-only. A value never changes after it is in the map.
+// Threads: any, because a map is read-only. A value in a map never changes.
 #pragma once
 
 #include <algorithm>
@@ -20,17 +20,18 @@
 
 namespace subak {
 
-// The map. A new map is empty. A copy shares all buckets with the original and costs kBuckets
-// pointers.
+// The map. A new map is empty. A copy of a map copies only kBuckets pointers, because it shares all
+// buckets with the original.
 template <class T>
 class SharedMap {
  public:
-  // All versions that have an entry share its value. In changed(), a null value removes the key.
+  // The value of a key. All versions of the map with this entry share the value. In changed(), a
+  // null value removes the key.
   using Value = std::shared_ptr<const T>;
   using Entry = std::pair<std::string, Value>;
 
-  // Returns the value; nullptr if the map has no such key. The value lives as long as some version
-  // has it.
+  // Returns the value; nullptr if the map has no such key. The pointer is valid as long as some
+  // version of the map has the value.
   const T* find(std::string_view key) const {
     const Bucket* const bucket = buckets_[index_of(key)].get();
     if (bucket == nullptr) return nullptr;
@@ -40,8 +41,8 @@ class SharedMap {
   // The number of keys. O(1).
   std::size_t size() const { return size_; }
 
-  // Returns a version with these entries set, or removed if the value is null. If a key comes
-  // twice, the last entry counts.
+  // Returns a new version of the map. It sets the entries in `changes`, and removes an entry if its
+  // value is null. If `changes` has a key twice, the last entry counts.
   SharedMap changed(std::vector<Entry> changes) const {
     SharedMap next = *this;
     std::stable_sort(changes.begin(), changes.end(), [](const Entry& a, const Entry& b) {
@@ -78,11 +79,12 @@ class SharedMap {
   }
 
  private:
-  // Each version copies this many pointers. With 100,000 keys, a bucket has about 400 entries.
+  // The number of buckets: each new version copies this many pointers. With 100,000 keys, a bucket
+  // has about 400 entries.
   static constexpr std::size_t kBuckets = 256;
   using Bucket = std::vector<Entry>;  // by key
 
-  // Returns the bucket of this key. content_hash() gives the same result in every build.
+  // Returns the index of the bucket of this key. The index of a key is the same in every build.
   static std::size_t index_of(std::string_view key) { return content_hash(key) % kBuckets; }
   // Returns the first entry of the bucket whose key is not below `key`.
   template <class B>

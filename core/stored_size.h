@@ -1,5 +1,6 @@
-// Computes how many bytes a record takes in its durable form (server/codec), without writing it.
-// With this size the core can limit its inputs, so that each fact stays within its size limit.
+// Computes how many bytes a record takes in its durable form (server/codec), without encoding the
+// record. The core uses this size to refuse large inputs, so that each fact stays within its size
+// limit.
 // The durable form is protobuf. Source: https://protobuf.dev/programming-guides/encoding/
 // Threads: any; pure functions.
 #pragma once
@@ -15,8 +16,8 @@
 
 namespace subak {
 
-// A field visitor that adds up the size. Pass it to `fields` of a record (core/text.h). The sum is
-// the real size, plus two bytes for each empty record inside.
+// A field visitor that adds up the size. Pass the visitor to `fields` of a record (core/text.h).
+// The sum is the encoded size of the record, plus two bytes for each empty record inside.
 class StoredSize {
  public:
   // Adds one field. A field with the value 0 or an empty text takes no bytes, as in the durable
@@ -30,7 +31,7 @@ class StoredSize {
     } else if constexpr (std::floating_point<T>) {
       bytes_ += tag(number) + sizeof(double);
     } else if constexpr (std::is_arithmetic_v<T> || std::is_enum_v<T>) {
-      // A negative number takes as many bytes as the largest one.
+      // A negative number takes as many bytes as the largest unsigned number.
       add_number(number, static_cast<std::uint64_t>(static_cast<std::int64_t>(value)));
     } else if constexpr (
         requires { value.value; } && !requires { value.fields(*this); }) {
@@ -42,16 +43,17 @@ class StoredSize {
   std::size_t bytes() const { return bytes_; }
 
  private:
-  // Returns the bytes of a base-128 varint: 1 to 10.
+  // Returns how many bytes the value takes as a base-128 varint: 1 to 10.
   static std::size_t varint(std::uint64_t value) {
     return static_cast<std::size_t>(std::bit_width(value | 1) + 6) / 7;
   }
-  // Returns the bytes of a field's tag: its number and three bits of wire type.
+  // Returns how many bytes a field's tag takes. The tag is the field's number and three bits of
+  // wire type.
   static std::size_t tag(int number) {
     constexpr int kTypeBits = 3;
     return varint(static_cast<std::uint64_t>(number) << kTypeBits);
   }
-  // Returns the bytes of a text or record with its length in front.
+  // Returns how many bytes a text or record takes, with its length in front.
   static std::size_t in_length(std::size_t bytes) { return varint(bytes) + bytes; }
 
   void add_number(int number, std::uint64_t value) {
@@ -65,7 +67,7 @@ class StoredSize {
       bytes_ += tag(number) + in_length(item.size());
     } else {
       StoredSize inner;
-      const_cast<T&>(item).fields(inner);  // fields() is written once, for readers and writers
+      const_cast<T&>(item).fields(inner);  // fields() serves readers and writers
       bytes_ += tag(number) + in_length(inner.bytes());
     }
   }

@@ -1,18 +1,18 @@
-// The plain-text form of records that inputs, facts, scenario files, recorded traces and logs
-// share.
+// The plain-text form of records. Inputs, facts, scenario files, recorded traces and logs share
+// this form.
 //
 // A record is a struct with a member template
 //     template <class V> void fields(V& v) { v(1, "job", job); v(2, "pods", pods); }
 // which names each field once, with the number that the durable form of the field uses
 // (proto/subak/fact/v1). The same list drives this text form, the protobuf wire form
-// (server/codec/codec.h) and equality in tests, so the three cannot disagree.
+// (server/codec/codec.h) and equality in tests, so these three forms cannot disagree.
 //
 // Grammar:
 //     record := name=value (" " name=value)*
 //     value  := atom | "quoted\n" | [value,value] | {record}
 //
 // The writer leaves out fields with their default value: a number or enum of 0, an empty string or
-// list, a record that equals a new record. It writes fields in declaration order and in one
+// list, a record that equals a new record. The writer emits fields in declaration order and in one
 // canonical spelling, so equal records have equal bytes. The reader accepts fields in any order and
 // refuses unknown names.
 // Threads: any; pure functions, no shared state.
@@ -33,8 +33,8 @@
 
 namespace subak {
 
-// Each enum in a record has a specialisation with its spellings, indexed by value. Values are
-// durable: append only.
+// Each enum in a record has a specialisation of EnumText with its spellings, indexed by value.
+// Values are durable: append only.
 // A specialisation has: static constexpr std::array<std::string_view, N> names. It may also have
 // values_of_version (core/versions.h).
 template <class E>
@@ -46,7 +46,7 @@ constexpr std::string_view enum_name(E e) {
   const auto i = static_cast<std::size_t>(e);
   return i < EnumText<E>::names.size() ? EnumText<E>::names[i] : std::string_view("?");
 }
-// Returns the value with exactly this spelling.
+// Returns the enum value with exactly this spelling; nullopt if there is none.
 template <class E>
 constexpr std::optional<E> enum_from(std::string_view name) {
   for (std::size_t i = 0; i < EnumText<E>::names.size(); ++i) {
@@ -71,11 +71,12 @@ concept IsSmallId = requires(T t) {
 
 namespace text {
 
-// Appends `value` as an atom if it needs no quotes, else in quotes. An empty string becomes "".
+// Appends `value` to `out`: as an atom if it needs no quotes, else in quotes. An empty string
+// becomes "".
 void write_string(std::string& out, std::string_view value);
 
-// A cursor over one record, whose text must outlive it. On the first mistake it stores an Error
-// (kInvalid), and every later call does nothing.
+// A cursor over the text of one record. The text must outlive the Reader. On the first mistake the
+// Reader stores an Error (kInvalid), and every later call does nothing.
 class Reader {
  public:
   // Begins at the first character. Reads nothing yet.
@@ -96,8 +97,8 @@ class Reader {
   // Reads a name and consumes the '=' after it. Returns the name as a view into the text; "" after
   // an error.
   std::string_view read_name();
-  // Reads an atom or a quoted text. Returns it without quotes and escapes. An empty atom without
-  // quotes is an error.
+  // Reads an atom or a quoted text. Returns the text without quotes and escapes. An empty atom
+  // without quotes is an error.
   std::string read_string(std::string_view field);
   // Returns the text that is not consumed yet.
   std::string_view rest() const { return rest_; }
@@ -107,7 +108,7 @@ class Reader {
   std::optional<Error> error_;
 };
 
-// Returns the cluster and the sequence number: "3-1042".
+// Returns the text form of a job id, the cluster and the sequence number: "3-1042".
 std::string job_id_text(JobId id);
 // Reads the form of job_id_text(). Returns nullopt if the text has another form, or a number does
 // not fit a JobId.
@@ -125,7 +126,7 @@ void read_value(Reader& in, std::string_view field, T& value);
 struct FieldWriter {
   // The text to append to. The caller owns it.
   std::string& out;
-  // True until the first field is written, so that no space comes before it.
+  // True until the visitor has written the first field. No space comes before the first field.
   bool first = true;
   template <class T>
   void operator()(int, std::string_view name, const T& value) {
@@ -138,8 +139,9 @@ struct FieldWriter {
   }
 };
 
-// A field visitor that sets every number to 0. So a number that the text omits is 0, whatever
-// default its record has. (A nested record that the text omits has its default value.)
+// A field visitor that sets every number to 0. So a number that the text omits becomes 0, even if
+// the record's default is another number. (A nested record that the text omits gets its default
+// value.)
 struct NumberZeroer {
   template <class T>
   void operator()(int, std::string_view, T& value) {
@@ -147,14 +149,14 @@ struct NumberZeroer {
   }
 };
 
-// A field visitor that fills the one field whose name was read. Afterwards `found` says whether the
-// record has this field.
+// A field visitor that reads a value into the field that is called `name`. Afterwards `found` says
+// whether the record has this field.
 struct FieldReader {
   // The text after the name and its '='.
   Reader& in;
   // The name that was read.
   std::string_view name;
-  // True once the visitor has come to the field with this name.
+  // True after the visitor has found the field with this name.
   bool found = false;
   template <class T>
   void operator()(int, std::string_view field, T& value) {
@@ -208,7 +210,7 @@ void write_value(std::string& out, const T& value) {
   } else {
     out += '{';
     FieldWriter writer{out};
-    const_cast<T&>(value).fields(writer);  // fields() is written once, for readers and writers
+    const_cast<T&>(value).fields(writer);  // fields() serves readers and writers
     out += '}';
   }
 }

@@ -1,7 +1,7 @@
 // The versions of the durable form (server/codec). Every field of a record and every value of an
 // enum belongs to the version that introduced it. A program that knows only older versions refuses
-// newer fields and values. So Subak does not write a newer field or value before the store is
-// finalized to its version (docs/design/0030).
+// newer fields and values. So Subak writes a field or value only after the store is finalized to
+// the version that introduced it (docs/design/0030).
 // Threads: any; pure functions, plain values.
 #pragma once
 
@@ -14,8 +14,8 @@
 namespace subak {
 
 // The number of a field in its record, never reused, and the version that introduced the field. A
-// plain number means version 1. The code of a later field is v(in_version<2>(3), "nodes", nodes). A
-// visitor that ignores versions takes an int.
+// plain number means version 1. A field of version 2 is written as v(in_version<2>(3), "nodes",
+// nodes). A visitor that ignores versions takes an int instead of a FieldNumber.
 struct FieldNumber {
   // The number in the record; 0 is no valid number.
   int number = 0;
@@ -25,16 +25,16 @@ struct FieldNumber {
   constexpr FieldNumber(int n, std::uint32_t v) : number(n), version(v) {}
   constexpr operator int() const { return number; }  // NOLINT: implicit on purpose
 };
-// Returns the number of a field that came with `Version`, which is above 1.
+// Returns the number of a field that `Version` introduced. `Version` is above 1.
 template <std::uint32_t Version>
 constexpr FieldNumber in_version(int number) {
   static_assert(Version > 1, "a field of version 1 has its number alone");
   return {number, Version};
 }
 
-// Returns the version that introduced the value; 0: no version has the value. If the values of an
-// enum came in several versions, EnumText also says how many values each version has, from version
-// 1 on:
+// Returns the version that introduced the enum value; 0: no version has the value. If several
+// versions introduced values of an enum, its EnumText lists how many values each version has, from
+// version 1 on:
 //     static constexpr std::array<std::size_t, 2> values_of_version{2, 3};
 // Without values_of_version, all values are of version 1.
 template <class E>

@@ -1,14 +1,14 @@
 // Bounds of everything that may enter a fact. One table has a bound for every text, list and number
-// of every input, by the name of its field. A few rules look at several fields.
-// Every entry point checks these bounds: the webhook before it gates a pod, the API before a
-// request waits in the mailbox, and the engine last. Every accepted input can be stored and read
-// again, because the sum of the bounds is far below limits::kMaxFactBytes.
+// of every input, by the name of its field. A few further rules compare several fields.
+// Three places check these bounds: the webhook before it gates a pod, the API before a request
+// waits in the mailbox, and finally the engine. Every accepted input can be stored and read again,
+// because the sum of the bounds is far below limits::kMaxFactBytes.
 //
-// Only sizes and ranges are checked here. engine/decide decides whether an account exists or a gang
-// may grow.
+// These functions check only sizes and ranges. engine/decide checks the rest, such as whether an
+// account exists or a gang may grow.
 //
-// Errors: kInvalid with the path of the first field beyond its bound, relative to the record
-// ("request.groups[0].shape.values"), its shortened value, and the limit.
+// Errors: kInvalid for the first field beyond its bound. The error has the field's path in the
+// record ("request.groups[0].shape.values"), its shortened value, and the limit.
 // Threads: any; pure functions.
 #pragma once
 
@@ -24,8 +24,8 @@
 namespace subak::bounds {
 
 // One bound: the most bytes of a text, the most items of a list, or the range of a number. `within`
-// is the field that contains the record of this field. It is set only where two fields have the
-// same name.
+// names the field that contains the record of this field. It is set only if two fields of different
+// records have the same name.
 struct Row {
   std::string_view field;
   std::string_view within;
@@ -39,14 +39,14 @@ const Row* row_of(std::string_view field, std::string_view within);
 // Checks the actor, the request id and all fields of the body.
 std::optional<Error> check(const Input& input);
 std::optional<Error> check(const in::Body& body);
-// Checks a pod that an edge or the webhook has read. Its uid and name may still be empty.
+// Checks a pod that an edge or the webhook has read. The pod's uid and name may still be empty.
 std::optional<Error> check(const PodRecord& pod);
 std::optional<Error> check(const NodeSpec& node);
-// Checks a request. Errors name the field as `path`, a dot and the name of the field.
+// Checks a request. An error names the field by `path`, a dot and the name of the field.
 std::optional<Error> check(const GangRequest& request, std::string_view path);
 
-// Returns at most `most` bytes of a text. It cuts only between characters. A text that was cut ends
-// with "...".
+// Returns at most `most` bytes of a text. The cut is between two characters. A text that was cut
+// ends with "...".
 std::string cut(std::string_view text, std::size_t most);
 
 }  // namespace subak::bounds

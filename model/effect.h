@@ -1,7 +1,7 @@
-// Effects: commands to an edge that follow from facts. The state alone determines the effects:
-// after a crash the edge asks Engine::outstanding for them, so no effect is lost. The edge gets
-// each effect at least once. It may carry out an effect twice without harm, because each effect
-// names its attempt.
+// Effects: commands to an edge that follow from facts. Effects depend only on the engine's state.
+// After a crash, the edge asks Engine::outstanding for its effects, so no effect is lost. The edge
+// gets each effect at least once. The edge may carry out an effect twice without harm, because each
+// effect names its attempt.
 // Threads: one at a time; plain values.
 #pragma once
 
@@ -27,8 +27,8 @@ enum class EffectKind : std::uint8_t {
   kOpenGate,
   // Ends these pods.
   kEvict,
-  // Only says that the gates of the pods in Effect::keep_closed stay closed. A job of pods that
-  // waits again has no other effect.
+  // Says that the gates of the pods in Effect::keep_closed stay closed, and nothing else. This is
+  // the only effect of a job of pods that waits again.
   kKeepClosed,
 };
 template <>
@@ -36,14 +36,14 @@ struct EnumText<EffectKind> {
   static constexpr std::array<std::string_view, 3> names{"open_gate", "evict", "keep_closed"};
 };
 
-// One pod of an effect, with everything an edge needs to act on it.
+// One pod of an effect, with all that an edge must know to carry out the effect.
 struct EffectPod {
   // The index of the pod in its job, from 0.
   std::uint32_t rank = 0;
   // Uid and "namespace/name" of the pod; both are empty for API jobs.
   std::string uid;
   std::string name;
-  // The name of the node in its cluster. It is empty if the pod has no hold now, and for pods in
+  // The name of the pod's node. The name is empty if the pod has no hold now, and for pods in
   // Effect::keep_closed.
   std::string node;
   // The form in which the pod asked for GPUs.
@@ -52,7 +52,7 @@ struct EffectPod {
   std::int64_t gpus = 0;
   // The MIG profile, for kMig only.
   std::string profile;
-  // The pod's slot, as in PodSlot. Both are 0 if the pod has no hold now.
+  // The pod's GPUs and their cost, as in PodSlot. Both fields are 0 if the pod has no hold now.
   std::uint64_t gpu_mask = 0;
   MilliGpu milligpu = 0;
   template <class V>
@@ -70,28 +70,30 @@ struct EffectPod {
   friend bool operator==(const EffectPod&, const EffectPod&) = default;
 };
 
-// That a job was asked to end, last, and for which job. For people to read. Plain record.
+// The last preemption of a job, as people see it. "The job" below is the preempted job; the
+// claimant is the job that gets its GPUs. Plain record.
 struct Preemption {
-  // The job that gets the GPUs. 0: not known any more.
+  // The claimant. 0: it is not known any more.
   JobId claimant;
-  // The account of that job, without its user.
+  // The account of the claimant, without the user.
   std::string account;
-  // The quota that entitles it: that of the account, or else of the first account above it with
-  // one. The GPUs in use at that account.
+  // `quota` is the quota that entitles the claimant: of its account, or of the nearest account
+  // above that has a quota. `used` is the amount of GPUs in use at the same account.
   MilliGpu quota = 0, used = 0;
-  // While it ends: it should have ended by then. 0: there is no such time, or it has passed.
+  // While the job ends: the time by which it should have ended. 0: the job is not ending, or no
+  // time is set.
   TimeMs by_ms = 0;
-  // When the attempt started that was asked to end, and what it held.
+  // When the preempted attempt started, and how much it held in milli-GPU.
   TimeMs started_ms = 0;
   MilliGpu milligpu = 0;
-  // When it was asked to end.
+  // When Subak asked the attempt to end.
   TimeMs asked_ms = 0;
-  // The first submit time of the job. It waits again by this time.
+  // The first submit time of the job. When the job waits again, its order follows this time.
   TimeMs submit_ms = 0;
-  // How often the job was preempted, with this time.
+  // How often the job was preempted so far, this preemption included.
   std::uint32_t times = 0;
-  // By which right the other job got the GPUs, and the priority class of that job. Empty: it has
-  // none, or the class is gone.
+  // The right by which the claimant got the GPUs, and the claimant's priority class. No class: the
+  // claimant has none, or the policy no longer has the class.
   ClaimRight right = ClaimRight::kReclaim;
   std::string priority_class{};
   template <class V>
@@ -112,11 +114,11 @@ struct Preemption {
   friend bool operator==(const Preemption&, const Preemption&) = default;
 };
 
-// The GPUs of a job that no quota covers. A job within its quota may claim them.
+// The GPUs of a job that no quota covers. Another job within its quota may claim these GPUs.
 struct Loan {
   // 0: none.
   MilliGpu milligpu = 0;
-  // From when on the job may be asked to end. 0: it is never asked.
+  // The time from which Subak may ask the job to end. 0: Subak never asks the job.
   TimeMs from_ms = 0;
   template <class V>
   void fields(V& v) {
@@ -126,11 +128,11 @@ struct Loan {
   friend bool operator==(const Loan&, const Loan&) = default;
 };
 
-// One command, with all pods of the job that it concerns. Plain record.
+// One command to an edge about one job, with all pods that the command concerns. Plain record.
 struct Effect {
   // What the edge does with `pods`.
   EffectKind kind = EffectKind::kOpenGate;
-  // The cluster of the job. The edge of this cluster has to act.
+  // The cluster of the job. The edge of this cluster carries out the effect.
   ClusterId cluster;
   // The job; never 0. A job has at most one effect at a time.
   JobId job;
@@ -144,13 +146,14 @@ struct Effect {
   // kKeepClosed: empty.
   std::vector<EffectPod> pods;
   // The cluster's current session; 0 if no edge reports the cluster. An edge of an older session
-  // does not act.
+  // ignores the effect.
   std::uint64_t session = 0;
-  // Pods, by rank, with uid and name, whose holds were released while their gates were closed. An
+  // Pods whose holds were released while their gates were closed; by rank, with uid and name. An
   // earlier command to open a gate may still be in flight, from this process or a former leader. So
-  // the edge writes to each of these pods. After that write, a command in flight names an older
-  // version of the pod, so the API server rejects it. Until the API server has acknowledged the
-  // write, the edge opens no gate for GPUs of the released hold (docs/design/0070).
+  // the edge writes an annotation to each of these pods. After that write, a command in flight
+  // names an older version of the pod, so the API server rejects the command. Until the API server
+  // has confirmed the write, the edge opens no gate for GPUs of the released hold
+  // (docs/design/0070).
   std::vector<EffectPod> keep_closed;
   // Only for kEvict with the cause kPreempted.
   Preemption preemption{};

@@ -1,14 +1,14 @@
-// Facts are the durable decisions and observations of the engine. They are numbered from 1 without
-// gaps, versioned and append-only. The state follows from the facts alone. Engine::apply makes
-// facts. Engine::evolve applies facts to the state, also at recovery and in the follower. The store
-// writes facts as protobuf: proto/subak/fact/v1/fact.proto has the same field numbers, and a test
-// compares them.
+// Facts are the durable decisions and observations of the engine. The facts of a store are numbered
+// from 1 without gaps, versioned and append-only. The engine's state follows from the facts alone.
+// Engine::apply makes facts. Engine::evolve applies facts to the state, also at recovery and in the
+// follower. The store writes facts as protobuf: proto/subak/fact/v1/fact.proto has the same field
+// numbers, and a test compares them.
 //
-// Evolution: kinds, fields and enum values are only added, never changed. Each addition has a first
+// Versions: kinds, fields and enum values are only added, never changed. Each addition has a first
 // version (kKindsOfVersion, in_version<N>, values_of_version). A program writes an addition only
-// after `admin finalize` to that version. A program does not start on a store of a version that it
-// does not know. The position of a kind in fact::Body is its durable kind number minus 1, so new
-// kinds go to the end (docs/design/0002, 0030).
+// after `admin finalize` to that version. A program refuses to start if it does not know the
+// version of the store. The position of a kind in fact::Body is its durable kind number minus 1, so
+// new kinds go to the end (docs/design/0002, 0030).
 #pragma once
 
 #include <array>
@@ -37,13 +37,13 @@ namespace subak {
 // Why a reservation was made, moved or ended. Values are durable: append only.
 enum class ReserveCause : std::uint8_t {
   kMade,     // the job did not fit in its turn
-  kEarlier,  // a better placement was found: an earlier start, or a promise instead of a guess
-  kOverrun,  // a job on its nodes stays longer than expected
-  kNode,     // one of its nodes is gone or closed
-  kTaken,    // its nodes were taken: by a job within its quota, or by pods that Subak did not place
-  kAccount,  // given up: a rule of the job's accounts stops the job
-  kPolicy,   // given up: the policy allows fewer reservations, or none
-  kNoPlace,  // given up: no placement exists that the job could wait for
+  kEarlier,  // moved: the new nodes give an earlier start, or a promise instead of a guess
+  kOverrun,  // a job on the reserved nodes runs longer than expected
+  kNode,     // one of the reserved nodes is gone or closed
+  kTaken,    // others took nodes: a job within its quota, or pods that Subak did not place
+  kAccount,  // ended: a rule of the job's accounts stops the job
+  kPolicy,   // ended: the policy allows fewer reservations, or none
+  kNoPlace,  // ended: there is no placement for which the job could wait
 };
 template <>
 struct EnumText<ReserveCause> {
@@ -53,8 +53,8 @@ struct EnumText<ReserveCause> {
 
 namespace fact {
 
-// Creates a cluster, or replaces the settings of the cluster with this name. JobAdopted facts after
-// this fact adopt the running pods of namespaces that are now enforced.
+// Creates a cluster, or replaces the settings of the cluster with this name. JobAdopted facts
+// follow for the running pods of namespaces that change to mode `enforce`.
 struct ClusterSet {
   static constexpr std::string_view kName = "cluster_set";
   // Never 0. A new cluster gets an id that no earlier cluster had.
@@ -63,7 +63,7 @@ struct ClusterSet {
   std::string name;
   // The mode of all namespaces that `namespaces` does not list.
   Mode mode = Mode::kObserve;
-  // Modes that differ from `mode`, sorted by namespace.
+  // Namespaces whose mode differs from `mode`, sorted by name.
   std::vector<NamespaceMode> namespaces;
   EditStamp edit;
   template <class V>
@@ -78,7 +78,7 @@ struct ClusterSet {
 
 // Says whether a cluster's list is complete, whether its nodes are owned (imported) or watched, and
 // which session watches them. While a cluster is not synced, Subak does not know its events since
-// `since_ms`. So the deadlines of its holds do not expire until the cluster is synced again.
+// `since_ms`. So no hold in the cluster expires until the cluster is synced again.
 struct ClusterSynced {
   static constexpr std::string_view kName = "cluster_synced";
   ClusterId id;
@@ -88,7 +88,7 @@ struct ClusterSynced {
   bool owned = false;
   // The newest session (docs/design/0031); 0: no list ever began.
   std::uint64_t session = 0;
-  // Since when events may be missing. Set only while the cluster is not synced.
+  // The time since which Subak may have missed events. Set only while the cluster is not synced.
   TimeMs since_ms = 0;
   template <class V>
   void fields(V& v) {
@@ -100,14 +100,15 @@ struct ClusterSynced {
   }
 };
 
-// Sets a node and its installed GPUs, as they count from now on. The fact replaces all that earlier
-// facts said about the node.
+// Sets a node and its installed GPUs from now on. The fact replaces all earlier facts about the
+// node's description and drain.
 struct NodeSet {
   static constexpr std::string_view kName = "node_set";
-  // Never 0, and never used for another node.
+  // The node's id: never 0, and never used for another node.
   NodeId id;
   ClusterId cluster;
-  // The node as the edge or the import reported it, with the fields that only the engine sets.
+  // The node as the edge or the import reported it. The engine has added the fields that only the
+  // engine sets.
   NodeSpec spec;
   bool drained = false;
   // The import or drain that caused the fact; empty if a watch reported the node.
@@ -115,7 +116,7 @@ struct NodeSet {
   // When a planned drain begins (0: no drain is planned), and when a drain ends (0: no end is set).
   TimeMs drain_from_ms = 0;
   TimeMs drain_until_ms = 0;
-  // Since when the node is known. Set in checkpoints only.
+  // The time since which Subak knows the node. Set in checkpoints only.
   TimeMs since_ms = 0;
   template <class V>
   void fields(V& v) {
@@ -130,7 +131,7 @@ struct NodeSet {
   }
 };
 
-// The node is gone, and its backoffs end with it. All holds on the node have already ended.
+// The node is gone, and this ends its node backoffs. All holds on the node have already ended.
 struct NodeRemoved {
   static constexpr std::string_view kName = "node_removed";
   NodeId id;
@@ -152,14 +153,14 @@ struct PolicySet {
   }
 };
 
-// Creates an account or replaces its settings. The first settings of an account add it below its
-// parent. The account's path names the parent.
+// Creates an account or replaces its settings. A new account is added below its parent, which the
+// account's path names.
 struct AccountSet {
   static constexpr std::string_view kName = "account_set";
-  // Never 0. The engine assigns it with the first settings of the account.
+  // The account's id, never 0. The engine assigns the id when it creates the account.
   AccountId id;
   AccountSpec spec;
-  // The last revision of this id, plus one.
+  // One more than the previous revision of the account.
   std::int64_t revision = 0;
   EditStamp edit;
   template <class V>
@@ -171,13 +172,13 @@ struct AccountSet {
   }
 };
 
-// The account is gone from the tree, and has no jobs left. Its id stays in the ledger and is never
-// reused.
+// The account, which has no jobs left, is removed from the tree. Its id stays in the ledger and is
+// never reused.
 struct AccountDeleted {
   static constexpr std::string_view kName = "account_deleted";
   AccountId id;
   EditStamp edit;
-  // In checkpoints only: the deleted account, whose id stays in the ledger.
+  // Set in checkpoints only: the settings of the deleted account, which the ledger still names.
   AccountSpec spec;
   AccountId parent;
   std::int64_t revision = 0;
@@ -191,12 +192,12 @@ struct AccountDeleted {
   }
 };
 
-// An edit that was refused, for the audit log. It changes nothing.
+// The engine refused an edit. The fact is for the audit log and changes no state.
 struct EditRefused {
   static constexpr std::string_view kName = "edit_refused";
   // The input's kind (`kName` of its struct).
   std::string what;
-  // An account path, a job, a cluster or a node.
+  // The object of the edit: an account path, a job, a cluster or a node.
   std::string subject;
   // Error::message() of the refusal.
   std::string error;
@@ -220,9 +221,9 @@ struct Charged {
   }
 };
 
-// Reserves nodes for this queued job. By `start_ms` all jobs on these nodes are expected to have
-// ended, and the job starts there at the latest. The fact replaces the job's earlier reservation. A
-// fact without nodes ends the reservation.
+// Reserves nodes for this queued job. Subak expects that all jobs on these nodes end by `start_ms`,
+// so that the job starts there at that time at the latest. The fact replaces the job's earlier
+// reservation. A fact without nodes ends the reservation.
 struct Reserved {
   static constexpr std::string_view kName = "reserved";
   struct Kept {
@@ -236,14 +237,14 @@ struct Reserved {
   JobId job;
   // Ascending. A node is in one reservation at most.
   std::vector<Kept> nodes;
-  // limits::kMaxTimeMs: the end of some job on these nodes is not known.
+  // The expected start. limits::kMaxTimeMs: the end of some job on these nodes is not known.
   TimeMs start_ms = 0;
   // True: the start depends on the guessed end of a job without a trusted time limit.
   bool estimated = false;
   ReserveCause cause = ReserveCause::kMade;
   // When the job got the first of its consecutive reservations.
   TimeMs made_ms = 0;
-  // How often the start has moved later since then.
+  // How often `start_ms` has moved to a later time since `made_ms`.
   std::uint32_t late = 0;
   template <class V>
   void fields(V& v) {
@@ -258,9 +259,9 @@ struct Reserved {
   friend bool operator==(const Reserved&, const Reserved&) = default;
 };
 
-// The capacity side of one node's bill up to `as_of_ms`. The engine writes it at each UTC midnight,
-// and in checkpoints. In each fact, installed + overcommitted = allocated + idle + stranded +
-// unusable (NodeBooks).
+// The capacity of one node, summed over time up to `as_of_ms`. The engine writes the fact at each
+// UTC midnight, and in checkpoints. In each fact, installed + overcommitted = allocated + idle +
+// stranded + unusable (NodeBooks).
 struct NodeBilled {
   static constexpr std::string_view kName = "node_billed";
   NodeId node;
@@ -280,8 +281,8 @@ struct NodeBilled {
   }
 };
 
-// From here on, the store may have facts of `version`. Programs that know only older versions
-// refuse the store.
+// After this fact, the store may have facts of `version`. A program that knows only older versions
+// refuses the store.
 struct Finalized {
   static constexpr std::string_view kName = "finalized";
   std::uint32_t version = 0;
@@ -322,12 +323,12 @@ struct ClusterRemoved {
 };
 
 // Node backoff: a node rejected pods of this shape `times` times in a row. If `barred` is set, the
-// node is backed off: the engine does not try it for such pods before the time `until_ms` comes.
-// Else the fact only stores the count until that time. If `times` is 0, the fact deletes the
-// record.
+// engine does not use the node for such pods until `until_ms` comes. If `barred` is not set, the
+// fact only stores the count `times` until that time. If `times` is 0, the fact deletes the count
+// and the backoff.
 // If `job` is set, the cluster's scheduler refused to bind pods of that job to the node. The cause
-// may lie in the job itself. So other jobs with pods of this shape may still use the node, but only
-// as the last choice (docs/design/0072).
+// of the refusal may be in the job itself. So other jobs with pods of this shape may still use the
+// node, but only as the last choice (docs/design/0072).
 struct NodeBackedOff {
   static constexpr std::string_view kName = "node_barred";
   NodeId node;
@@ -335,7 +336,7 @@ struct NodeBackedOff {
   std::uint32_t times = 0;
   TimeMs until_ms = 0;
   bool barred = false;
-  // None: the node's kubelet rejected the pods, whatever their job.
+  // No job: the node's kubelet rejected the pods, so the backoff is for pods of all jobs.
   JobId job{};
   template <class V>
   void fields(V& v) {
@@ -361,11 +362,11 @@ struct NodeLoad {
 };
 
 // The identity of a cluster (in::ListBegin::uid; empty: not known), and the time up to which its
-// edges have reported all events (0: they have not yet).
+// edges have reported all events (0: no such report yet).
 struct ClusterSeen {
   static constexpr std::string_view kName = "cluster_seen";
   ClusterId id;
-  // The first list with a uid sets it. An import of nodes clears it.
+  // The first list with a uid sets this uid. An import of nodes clears it.
   std::string uid;
   TimeMs until_ms = 0;
   template <class V>
@@ -376,7 +377,8 @@ struct ClusterSeen {
   }
 };
 
-// The label of a namespace names this account. Empty: the namespace no longer names an account.
+// The label of a namespace names `account`. If `account` is empty, the label no longer names an
+// account.
 struct NamespaceLabelled {
   static constexpr std::string_view kName = "namespace_labelled";
   ClusterId cluster;
@@ -390,8 +392,8 @@ struct NamespaceLabelled {
   }
 };
 
-// The size of a waiting gang changed, because its owner was edited, or because some of its pods are
-// done or became jobs of their own. Pods beyond the new size wait without a rank.
+// The size of a waiting gang changed. The gang's owner was edited, or some of its pods are done or
+// became jobs of their own. Pods beyond the new size wait without a rank.
 struct GangResized {
   static constexpr std::string_view kName = "gang_resized";
   JobId id;
@@ -405,11 +407,12 @@ struct GangResized {
 };
 
 // Time leapt from `from_ms` to `to_ms`, because at a start of the service the clock was far ahead
-// of the last fact. The engine remembers the ledger rows over that time until the clock has been
-// right for limits::kClockProofMs. If the clock proves wrong, the engine refunds these rows
-// (docs/design/0078). If `from_ms` and `to_ms` are both 0, the leap is settled.
-// For each remembered row, a checkpoint has one more fact of this kind. `row` is then the row that
-// the fact with number `charged` wrote.
+// of the last fact. The engine remembers the ledger rows for the time of the leap until the clock
+// has been right for limits::kClockProofMs. If the clock proves wrong, the engine refunds these
+// rows (docs/design/0078). If `from_ms` and `to_ms` are both 0, the clock was right or the refund
+// is done.
+// For each remembered row, a checkpoint has one more TimeLeapt fact. In this fact, `row` is the row
+// of the Charged fact with the number `charged`.
 struct TimeLeapt {
   static constexpr std::string_view kName = "time_leapt";
   TimeMs from_ms = 0;
@@ -452,22 +455,23 @@ struct Body : Kinds {
 
 }  // namespace fact
 
-// How many kinds each version has, from version 1 on. A store starts at version 1 and has kinds,
-// fields and values of its version only. A Finalized fact raises the store's version.
-// tests/golden/format also lists the contents of each version, and a test there finds additions
-// that have no version.
+// How many kinds of facts each version has, from version 1 on. A store starts at version 1 and has
+// only kinds, fields and values of its version. A Finalized fact raises the store's version.
+// tests/golden/format lists the contents of each version, and a test finds additions without a
+// version.
 inline constexpr std::array<std::uint32_t, 1> kKindsOfVersion{49};
 static_assert(kKindsOfVersion.back() == std::variant_size_v<fact::Kinds>);
 // The newest version that this program knows.
 inline constexpr auto kFactVersion = static_cast<std::uint32_t>(kKindsOfVersion.size());
 
 // Returns kFactVersion, the newest version to which a store can be finalized. The function has an
-// object file of its own, so that a test can link a function with a later version instead.
-// tests/takeover plays rolling upgrades that way. Threads: any.
+// object file of its own, so that a test can replace it by a function that returns a later version.
+// tests/takeover tests rolling upgrades in this way. Threads: any.
 std::uint32_t known_fact_version();
 
 // One fact with its place in the log. `seq` counts all facts of a store from 1, and is 0 in
-// checkpoints. `time_ms` is the engine's time of the decision, and never goes backwards.
+// checkpoints. `time_ms` is the engine's time of the decision. It never decreases from one fact to
+// the next.
 struct Fact {
   std::uint64_t seq = 0;
   TimeMs time_ms = 0;

@@ -15,11 +15,11 @@ namespace subak {
 
 // Why a claim was made or ended. Values are durable: append only.
 enum class ClaimCause : std::uint8_t {
-  kMade,     // the job found no placement in its turn
+  kMade,     // made: the job found no placement in its turn
   kAccount,  // ended: the quota, the class or a rule of the job's accounts no longer allows it
-  kPlace,    // ended: a node is closed or gone, or others hold what was claimed
-  kStays,    // ended: a victim does not end in time, or can no longer be asked
-  kPolicy,   // ended: the policy has no claims
+  kPlace,    // ended: a node is closed or gone, or another job holds claimed GPUs
+  kStays,    // ended: a victim does not end in time, or may no longer be asked to end
+  kPolicy,   // ended: the policy no longer allows claims
 };
 template <>
 struct EnumText<ClaimCause> {
@@ -27,9 +27,9 @@ struct EnumText<ClaimCause> {
                                                          "policy"};
 };
 
-// By which right a job claims GPUs. Values are durable: append only.
+// The right by which a job claims GPUs. Values are durable: append only.
 enum class ClaimRight : std::uint8_t {
-  kReclaim,  // the job is within quota, and the victims are beyond theirs
+  kReclaim,  // the job is within its quota, and the victims are beyond their quota
   kClass,    // the job's priority class preempts, and the victims are of lower priority
 };
 template <>
@@ -39,18 +39,17 @@ struct EnumText<ClaimRight> {
 
 namespace fact {
 
-// GPUs are claimed for a queued job. The victims (ClaimRight) hold these GPUs now and will be asked
-// to end. A fact without slots ends the claim; `cause` says why. A claim
-// also ends, without such a fact, when its job starts or leaves the queue, and when the job's
-// request changes.
+// Claims GPUs for a queued job. The victims (ClaimRight) hold these GPUs now and will be asked to
+// end. A fact without slots ends the claim; `cause` says why. A claim also ends, without such a
+// fact, when its job starts or leaves the queue, and when the job's request changes.
 struct Claimed {
   static constexpr std::string_view kName = "claimed";
-  // A job that ends for the claim. It is a victim of no other claim.
+  // A job that ends for the claim. A job is a victim of at most one claim.
   struct Victim {
     JobId job;
-    // The attempt of the victim that may be asked to end. Later attempts are not asked.
+    // The attempt of the victim that Subak may ask to end. Subak does not ask later attempts.
     std::uint32_t attempt = 0;
-    // The time from which the victim may be asked to end: the end of its minimum run.
+    // The time from which Subak may ask the victim to end: the end of its minimum run.
     TimeMs ask_ms = 0;
     template <class V>
     void fields(V& v) {

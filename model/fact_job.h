@@ -1,9 +1,10 @@
 // Facts about jobs and their pods. Part of model/fact.h: include that header instead.
 //
-// Common fields. `id` or `job` names the job, which must exist. `rank` is the index of a pod in its
-// job, from 0: first the ranks of the gang, then the pods that wait for a rank. `attempt` counts
-// the starts of a job from 1; 0 is before the first start. Times such as `until_ms` are the
-// engine's, 0 where no time applies. `edit` says who asked for the fact; empty: Subak itself.
+// Common fields. `id` or `job` names a job that exists. `rank` is the index of a pod in its job,
+// from 0: first the ranks of the gang, then the pods that wait for a rank. `attempt` counts the
+// starts of a job from 1; 0 is before the first start. Times such as `until_ms` are times of the
+// engine; 0: no time applies. `edit` names the caller that asked for the change; empty: Subak
+// itself.
 #pragma once
 
 #include <cstdint>
@@ -29,8 +30,8 @@ struct JobCreated {
   JobId id;
   JobOrigin origin = JobOrigin::kApi;
   JobState state = JobState::kIncomplete;
-  // The user's account below the job's account if the job has a user, else the job's account.
-  // kUnassigned if the job has no account yet.
+  // The user's node of the account tree if the job has a user, else the job's account. kUnassigned
+  // if the job has no account yet.
   AccountId leaf;
   // Free text of an API job, or "namespace/gang" of a job of pods.
   std::string name;
@@ -43,16 +44,17 @@ struct JobCreated {
   std::int32_t priority = 0;
   DurationMs time_limit_ms = 0;  // 0: none
   EditStamp edit;
-  // The time since which the job waits, if that is before this fact; 0: from this fact on.
+  // The time since which the job waits, if that is before this fact; 0: since this fact.
   TimeMs submit_ms = 0;
   bool gang = false;  // true: later pods with this name and owner join the job
   std::string owner;  // for a gang: PodRecord::owner
   // The account and user that the job's pods name, while the job has no account.
   std::string account, user;
-  // For a job of pods: its account was draining when the job came. The job is queued only after a
-  // JobAssigned fact clears this.
+  // For a job of pods: the account was draining when the job came. The job is queued only after a
+  // JobAssigned fact sets `awaits_resume` to false.
   bool awaits_resume = false;
-  // For a gang: PodRecord::replaced_alone. For a single pod: true if its gang started without it.
+  // For a gang: PodRecord::replaced_alone. For a single pod: true if the pod's gang started without
+  // the pod.
   bool replaced_alone = false;
   DurationMs grace_ms = 0;  // of an API job: in::SubmitJob::grace_ms
   bool has_class = false;   // Priority::has_class
@@ -81,8 +83,8 @@ struct JobCreated {
   friend bool operator==(const JobCreated&, const JobCreated&) = default;
 };
 
-// One pod joins a job: at a rank of its gang, or behind the ranks, where it waits for a free rank.
-// If `bound` is set, the pod already runs on `slot`, because its job is foreign or adopted. If the
+// One pod joins a job. It takes a rank of its gang, or waits behind the ranks for a free rank. If
+// `bound` is set, the pod already runs on `slot`, because its job is foreign or adopted. If the
 // rank has a hold for an expected pod (PodsExpected, AttemptStarted), the pod takes that hold.
 struct PodAdded {
   static constexpr std::string_view kName = "pod_added";
@@ -94,15 +96,16 @@ struct PodAdded {
   // True: the pod has a controller that would replace it.
   bool controlled = false;
   bool bound = false;
-  // Where the pod is, and since when. Both are set only with `bound`.
+  // The pod's slot, and the time since which the pod is bound to it. Both are set only with
+  // `bound`.
   PodSlot slot;
   TimeMs bound_at_ms = 0;
-  // If the pod contradicts its gang: both values, as text for people. Empty: the pod agrees.
+  // If a value of the pod contradicts its gang: both values, as text for people. Else empty.
   std::string dispute;
   PodGate gate = PodGate::kOpen;
-  // If the pod takes a hold: the new end of the attempt's hold. Else 0.
+  // If the pod takes a hold: the new deadline of the attempt's holds. Else 0.
   TimeMs until_ms = 0;
-  // 1 + PodRecord::rank, the pod's own order in its gang; 0: not known.
+  // PodRecord::rank + 1: the position that the pod itself names in its gang; 0: not known.
   std::uint32_t order = 0;
   DurationMs grace_ms = 0;  // PodRecord::grace_ms
   template <class V>
@@ -124,13 +127,13 @@ struct PodAdded {
   }
 };
 
-// Expected pods of a waiting gang, at the ranks from `first` on. Their owner creates them only when
-// the pods before them run. Until then these pods count as present, and attempts hold GPUs for
-// them.
+// Expected pods of a waiting gang, at the ranks from `first` on. Their owner creates these pods
+// only when the pods of lower ranks run. Until then the expected pods count as present, and
+// attempts hold GPUs for them.
 struct PodsExpected {
   static constexpr std::string_view kName = "pods_expected";
   JobId job;
-  // The rank of the first pod of `groups`; the others follow without gaps.
+  // The rank of the first pod of `groups`; the ranks of the other pods follow without gaps.
   std::uint32_t first = 0;
   std::vector<PodGroup> groups;
   template <class V>
@@ -198,8 +201,9 @@ struct PodSeated {
   }
 };
 
-// The gates of an unbound pod changed. If the pod has a hold, Subak opened its own gate. If the pod
-// waits, another party removed Subak's gate, or Subak's patch arrived after the end of the hold.
+// Some gates of an unbound pod disappeared. If the pod has a hold, Subak opened its own gate. If
+// the pod waits, another party removed Subak's gate, or Subak's patch arrived after the end of the
+// hold.
 struct PodGated {
   static constexpr std::string_view kName = "pod_gated";
   JobId job;
@@ -213,7 +217,7 @@ struct PodGated {
   }
 };
 
-// The last pod of a waiting gang is gone. Unless a pod comes by `until_ms`, the job is done.
+// The last pod of a waiting gang is gone. If no new pod comes by `until_ms`, the job is done.
 struct GangEmptied {
   static constexpr std::string_view kName = "gang_emptied";
   JobId id;
@@ -225,8 +229,8 @@ struct GangEmptied {
   }
 };
 
-// A job without an account gets the account `leaf`. A waiting job then waits for its turn. For a
-// running job, the account pays from now on, and earlier facts charge the usage until now. If the
+// A job without an account gets the account `leaf`. If the job waits, it joins the queue. If the
+// job runs, the account pays from now on, and earlier facts charge the usage until now. If the
 // job's account drains, `awaits_resume` is true. A later fact with `awaits_resume` false says that
 // the account no longer drains.
 struct JobAssigned {
@@ -264,7 +268,7 @@ struct JobMoved {
   }
 };
 
-// A foreign job becomes a job of its account while it runs.
+// A running foreign job becomes an adopted job of its account.
 struct JobAdopted {
   static constexpr std::string_view kName = "job_adopted";
   JobId id;
@@ -279,7 +283,7 @@ struct AttemptStarted {
   static constexpr std::string_view kName = "attempt_started";
   JobId id;
   std::uint32_t attempt = 0;  // one more than the job's last attempt
-  // The end of the hold. All pods should be bound by then.
+  // The deadline of the holds: all pods should be bound by this time.
   TimeMs until_ms = 0;
   std::vector<PodSlot> slots;  // one hold for each pod of the gang, by rank
   template <class V>
@@ -291,8 +295,8 @@ struct AttemptStarted {
   }
 };
 
-// The deadline of an attempt's hold has passed, and the attempt continues. A hold stays if its pod
-// may already be on the way to the node.
+// The deadline of an attempt's holds has passed, and the attempt continues. A pod whose gate may
+// already be open still has its hold.
 struct DeadlinePassed {
   static constexpr std::string_view kName = "deadline_passed";
   JobId id;
@@ -311,7 +315,7 @@ struct StopAsked {
   std::uint32_t attempt = 0;
   Cause cause = Cause::kNone;
   EditStamp by;  // empty: Subak itself asked
-  // Unbound pods have their holds until this time. 0: there are no such pods, or there is no limit.
+  // The time until which unbound pods have their holds. 0: no pod is unbound, or there is no limit.
   TimeMs until_ms = 0;
   JobState from = JobState::kIncomplete;  // the state before, for the audit log
   template <class V>
@@ -325,13 +329,13 @@ struct StopAsked {
   }
 };
 
-// The job still holds GPUs at its planned end, for the `times`-th time in this attempt. So its
-// planned end moves to a later time.
+// The job still holds GPUs at its planned end, so its planned end moves to a later time. `times`
+// counts how often this happened in this attempt.
 struct JobOverran {
   static constexpr std::string_view kName = "job_overran";
   JobId id;
   std::uint32_t attempt = 0;
-  std::uint32_t times = 0;  // rises by more than 1 if the engine checked late
+  std::uint32_t times = 0;  // increases by more than 1 after a late check
   template <class V>
   void fields(V& v) {
     v(1, "id", id);
@@ -341,7 +345,7 @@ struct JobOverran {
 };
 
 // The job is ending, and its cluster refuses to end one of its pods. The job still holds its GPUs.
-// The engine writes the fact once, and again only after a pod of the job has gone.
+// The engine writes this fact once, and again only after another pod of the job has ended.
 struct EndRefused {
   static constexpr std::string_view kName = "end_refused";
   JobId id;
@@ -361,8 +365,8 @@ struct SchedulerRefused {
   std::uint32_t rank = 0;
   // The message of the cluster's scheduler, never empty.
   std::string words;
-  std::uint32_t backoffs = 0;  // attempts in a row that led to a backoff
-  TimeMs until_ms = 0;         // the job is not queued before then; 0: it is queued at once
+  std::uint32_t backoffs = 0;  // how many attempts in a row led to a backoff
+  TimeMs until_ms = 0;         // when the job is queued again; 0: at once
   template <class V>
   void fields(V& v) {
     v(1, "id", id);
@@ -373,7 +377,7 @@ struct SchedulerRefused {
   }
 };
 
-// The job or the nodes changed, so the scheduler's earlier refusals no longer count.
+// The job or the nodes changed, so Subak ignores the scheduler's earlier refusals of the job.
 struct RefusalsForgotten {
   static constexpr std::string_view kName = "refusals_forgotten";
   JobId id;
@@ -383,12 +387,11 @@ struct RefusalsForgotten {
   }
 };
 
-// The attempt is over: every hold that is still unbound is released, and the job waits again or is
-// done.
+// The attempt is over. The holds of unbound pods are released, and the job waits again or is done.
 struct AttemptEnded {
   static constexpr std::string_view kName = "attempt_ended";
   JobId id;
-  std::uint32_t attempt = 0;  // 0: the job was found running
+  std::uint32_t attempt = 0;  // 0: Subak found the job running
   Cause cause = Cause::kNone;
   JobState to = JobState::kDone;  // kDone or a waiting state
   // For kPaused: the time at which Subak queues the job again; 0: only a person can queue it.
@@ -419,17 +422,17 @@ struct PlaceLost {
 
 // The pod is bound to `slot` since `at_ms`. `slot` is the slot of the pod's hold, unless another
 // party bound the pod elsewhere. A second fact for a bound pod corrects the slot: the pod ran
-// before Subak knew its node, and until now counted on the slot of its hold.
+// before Subak knew its node, and counted on the slot of its hold.
 struct PodBound {
   static constexpr std::string_view kName = "pod_bound";
   JobId job;
   std::uint32_t rank = 0;
   TimeMs at_ms = 0;
   PodSlot slot;
-  // A time, by our clock, at which the pod certainly existed. 0: the fact's time.
+  // A time, by the service's clock, at which the pod certainly existed. 0: the fact's time.
   TimeMs seen_ms = 0;
-  // How far the reporter's clock is behind ours, as this report shows. 0: it is not behind, or a
-  // better source is known (docs/design/0078).
+  // How far this report shows that the reporter's clock is behind the service's clock. 0: it is not
+  // behind, or a better measurement exists (docs/design/0078).
   DurationMs behind_ms = 0;
   template <class V>
   void fields(V& v) {
@@ -467,8 +470,8 @@ struct PodGone {
   JobId job;
   std::uint32_t rank = 0;
   TimeMs at_ms = 0;
-  // Why the pod ended. If the job has no cause yet, a cause other than kNone and kFinished becomes
-  // its cause.
+  // Why the pod ended. If the job has no cause yet, the job gets this cause, unless it is kNone or
+  // kFinished.
   Cause cause = Cause::kNone;
   template <class V>
   void fields(V& v) {

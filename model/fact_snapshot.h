@@ -1,6 +1,6 @@
-// Facts that only checkpoints have. Together they are the state that a replay from the first fact
-// would give. A restart reads the newest checkpoint and the facts after the checkpoint. Part of
-// model/fact.h: include that header instead.
+// Facts that occur only in checkpoints. All facts of a checkpoint together give the same state as
+// all facts before the checkpoint. A restart reads the newest checkpoint and the facts after the
+// checkpoint. Part of model/fact.h: include that header instead.
 #pragma once
 
 #include <cstdint>
@@ -40,13 +40,14 @@ struct MetersSnapshot {
   static constexpr std::string_view kName = "meters_kept";
   // The stored form of DecayedMeter::State (accounting/decay.h), which explains each field.
   struct Meter {
-    // The accumulator, relative to the landmark `shift`. Both are set only with a finite half-life.
+    // The decayed sum `a`, relative to the landmark `shift`. Both are set only with a finite
+    // half-life.
     double a = 0;
     std::int64_t shift = 0;
     // The rate now, and the highest rate so far, in milli-GPU.
     MilliGpu rate = 0;
     MilliGpu peak_rate = 0;
-    // The plain integral up to `since_ms`. Both are set only with an infinite half-life.
+    // The sum without decay up to `since_ms`. Both are set only with an infinite half-life.
     StoredGpuTime whole;
     TimeMs since_ms = 0;
     template <class V>
@@ -83,13 +84,13 @@ struct MetersSnapshot {
 // of all rows of one node.
 struct LedgerSnapshot {
   static constexpr std::string_view kName = "ledger_kept";
-  // The account that paid for the rows, and the account of the jobs. Both are 0 if this is the sum
-  // of a node.
+  // The account that paid for the rows, and the account of the jobs in the rows. Both are 0 if this
+  // is the sum of a node.
   AccountId payer, holder;
   UsageState state = UsageState::kUsed;
   // The GPU product of the rows, as NodeSpec::product names it.
   std::string product;
-  // If set: this is the sum of one node, and the fields above do not count.
+  // If set: this is the sum of this node, and the fields above have no meaning.
   NodeId node;
   // The exact sum of the amounts of these rows.
   StoredGpuTime amount;
@@ -114,16 +115,16 @@ struct RequestSnapshot {
   static constexpr std::string_view kName = "request_kept";
   // The request id as the caller sent it. Never empty.
   std::string request_id;
-  // The time at which the engine decided the request. It forgets the id limits::kRequestIdLifeMs
-  // later.
+  // The time at which the engine decided the request. The engine forgets the request id
+  // limits::kRequestIdLifeMs later.
   TimeMs at_ms = 0;
-  // The reply: the job or account that the reply names, and the account's revision.
+  // The reply to the request: the job or account that the reply names, and the account's revision.
   JobId job;
   AccountId account;
   std::int64_t revision = 0;
-  // The caller. `actor`, `method` and `request_id` together are the key.
+  // The caller. `actor`, `method` and `request_id` together identify the request.
   std::string actor;
-  // The call that the id was used with. The same id may be used with another method.
+  // The method of the request. A caller may use the same request id with another method.
   Method method = Method::kNone;
   // The digest of the request, as in EditStamp.
   std::uint64_t content = 0;
@@ -140,12 +141,11 @@ struct RequestSnapshot {
   }
 };
 
-// A counter from which ids are made: the counter of one cluster's jobs, or the counter of all
-// nodes.
+// A counter that gives new ids: job ids of one cluster, or node ids.
 struct CountersSnapshot {
   static constexpr std::string_view kName = "counters_kept";
-  // If set, `next_job` is the sequence number of this cluster's next job. If not, `next_node` is
-  // the id of the next node.
+  // If set, `next_job` is the sequence number of this cluster's next job. If not set, `next_node`
+  // is the id of the next new node.
   ClusterId cluster;
   std::uint64_t next_job = 0;
   std::uint32_t next_node = 0;
@@ -158,11 +158,11 @@ struct CountersSnapshot {
 };
 
 // The present state of a job with its pods. A job that is too large for one fact becomes several
-// facts in a row, with the pods in order of rank. All these facts but the last have `more` set, and
-// contain only the job's id and pods.
+// facts in a row, with the pods in order of rank. Each of these facts except the last has `more`
+// set, and contains only the job's id and pods.
 struct JobSnapshot {
   static constexpr std::string_view kName = "job_kept";
-  // One pod, by its rank. Fields are as in PodAdded unless a comment says otherwise.
+  // One pod of the job. A field means the same as in PodAdded unless a comment says otherwise.
   struct Pod {
     // Empty for a pod of an API job, and for a pod that is only expected.
     std::string uid;
@@ -176,7 +176,7 @@ struct JobSnapshot {
     PodShape shape;
     std::string dispute;
     PodGate gate = PodGate::kOpen;
-    // Both are as in PodBound; 0 if the pod is not bound.
+    // The fields `seen_ms` and `behind_ms` are as in PodBound; 0 if the pod is not bound.
     TimeMs seen_ms = 0;
     DurationMs behind_ms = 0;
     std::uint32_t order = 0;  // as in PodAdded
@@ -202,10 +202,10 @@ struct JobSnapshot {
     }
     friend bool operator==(const Pod&, const Pod&) = default;
   };
-  // The job as it was created, but with its present state, leaf and gang size. `edit` and
+  // The JobCreated fact of the job, but with the present state, leaf and gang size. Its `edit` and
   // `submit_ms` are not set.
   JobCreated job;
-  // The pods, by rank. Empty if an API job never started an attempt.
+  // The job's pods, by rank. An API job has no pods before its first attempt.
   std::vector<Pod> pods;
   TimeMs submit_ms = 0;
   std::uint32_t attempt = 0;
@@ -225,7 +225,8 @@ struct JobSnapshot {
   TimeMs end_refused_ms = 0;
   // JobOverran::times of this attempt.
   std::uint32_t overruns = 0;
-  // The fields of SchedulerRefused. No words: there was no refusal, or it is forgotten.
+  // The fields of SchedulerRefused. If `words` is empty, the scheduler refused no pod, or Subak
+  // ignores the refusal.
   struct Refusal {
     std::string words;
     std::uint32_t backoffs = 0;
@@ -233,13 +234,14 @@ struct JobSnapshot {
     friend bool operator==(const Refusal&, const Refusal&) = default;
   };
   Refusal refusal;
-  // How often the job was preempted; the last time, for which job, and the account of that job.
+  // The preemptions of the job: how many, and of the last one the time, the claimant and its
+  // account.
   struct Preempted {
     std::uint32_t times = 0;
     TimeMs at_ms = 0;
     JobId claimant;
     AccountId leaf;
-    TimeMs started_ms = 0;  // of the attempt, and what it held
+    TimeMs started_ms = 0;  // start and GPUs of the preempted attempt
     MilliGpu milligpu = 0;
     ClaimRight right = ClaimRight::kReclaim;
     friend bool operator==(const Preempted&, const Preempted&) = default;

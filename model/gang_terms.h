@@ -1,11 +1,10 @@
-// The wishes of a gang: what it asks for beyond the shapes of its pods, such as a topology or spare
-// nodes. One table declares all wishes.
+// The wishes of a gang. A wish is a request beyond the shapes of the gang's pods, such as a
+// topology or spare nodes. One table declares all wishes.
 //
-// kWishes has one row for each wish: its names, durable numbers, bounds and texts. The readers of
-// pods' keys and of API messages, the bounds, the durable forms, the flags of `subak job submit`
-// and the texts for people all go through the rows. A record with a gang's wishes has a GangTerms
-// and copies it as one value. So a new wish needs only a member of GangTerms, a row, and the code
-// that fulfils the wish.
+// kWishes has one row for each wish: its names, durable numbers, bounds and texts. The rows serve
+// the readers of pods' keys and of API messages, the bounds, the durable forms, the flags of `subak
+// job submit` and the texts for people. A record stores a gang's wishes as one GangTerms. So a new
+// wish needs only a member of GangTerms, a row, and the code that fulfils the wish.
 // Threads: pure functions, plain values.
 #pragma once
 
@@ -47,13 +46,13 @@ struct EnumText<Topology> {
                                                          "nvlink-exclusive", "rack"};
 };
 
-// True if a gang with this topology and segment may ask to be balanced. Such a gang asks for NVLink
-// domains that other jobs may use too.
+// True if a gang with this topology and segment may have the wish `balanced`. Such a gang asks for
+// NVLink domains that other jobs may use too.
 constexpr bool may_balance(Topology topology, std::uint32_t segment) {
   return topology == Topology::kNvlink || (topology == Topology::kAny && segment > 0);
 }
 
-// True if a gang with this topology and segment may ask for spare nodes. Such a gang asks for
+// True if a gang with this topology and segment may have the wish `spare`. Such a gang asks for
 // NVLink domains.
 constexpr bool may_spare(Topology topology, std::uint32_t segment) {
   return topology == Topology::kNvlinkExclusive || may_balance(topology, segment);
@@ -62,29 +61,32 @@ constexpr bool may_spare(Topology topology, std::uint32_t segment) {
 // The wishes of one gang. Each wish is a bool, a uint32 or the topology. The zero value means that
 // the gang does not have the wish.
 struct GangTerms {
-  // How close together the GPUs are. With `segment`, this applies to each segment, not to the gang.
+  // How close together the gang's GPUs must be. If `segment` is set, the topology applies to each
+  // segment, not to the gang.
   Topology topology = Topology::kAny;
-  // The topology is only a preference: if it cannot be met, the gang starts as with kAny.
+  // True: the topology is only a preference. If Subak cannot meet the topology, the gang starts as
+  // with kAny.
   bool prefer = false;
   // Each group of `segment` consecutive pods shares one domain. 0: all pods of the gang share one
   // domain.
   std::uint32_t segment = 0;
-  // The gang may have GPUs of several products. False: all its GPUs are of one product.
+  // True: the gang may have GPUs of several products. False: all GPUs of the gang are of one
+  // product.
   bool mixed_products = false;
-  // The gang is split over as few NVLink domains as possible, one part in each. Part sizes differ
-  // by one pod, or one segment, at most. This wish is allowed with kNvlink, and with segments of
-  // kAny (may_balance()).
+  // True: the gang is split over as few NVLink domains as possible, one part in each. The sizes of
+  // the parts differ by at most one pod, or one segment. may_balance() says which gangs may have
+  // this wish.
   bool balanced = false;
   // How many whole nodes stay free for replacements in each NVLink domain of several nodes that the
-  // gang uses. No other job gets these nodes while the gang is in the domain. The topology must
-  // allow the wish (may_spare()). With `prefer` the search leaves these nodes free, but does not
-  // reserve them.
+  // gang uses. No other job gets these nodes while the gang is in the domain. may_spare() says
+  // which gangs may have this wish. With `prefer`, the search leaves the spare nodes free, but does
+  // not reserve them.
   std::uint32_t spare = 0;
-  // The gang's GPU pods use a ComputeDomain of NVIDIA's DRA driver. A node takes part in at most
-  // one ComputeDomain. DomainRules bounds the number of such gangs in an NVLink domain of several
-  // nodes.
+  // True: the gang's GPU pods use a ComputeDomain of NVIDIA's DRA driver. A node takes part in at
+  // most one ComputeDomain. DomainRules limits the number of gangs with a ComputeDomain in an
+  // NVLink domain of several nodes.
   bool compute_domain = false;
-  // Subak never ends the gang so that another job gets its GPUs (docs/design/0084).
+  // True: Subak never ends the gang so that another job gets its GPUs (docs/design/0084).
   bool not_preemptible = false;
 
   // GangRequest::fields() calls this to visit the wishes as its fields.
@@ -97,64 +99,66 @@ struct GangTerms {
   friend bool operator==(const GangTerms&, const GangTerms&) = default;
 };
 
-// The topologies and segments with which a wish is allowed. `met` is nullptr if all are allowed.
+// The topologies and segments with which a wish is allowed. `met` is nullptr if the wish is always
+// allowed.
 struct WishNeeds {
   // Returns true if the gang's topology and segment allow the wish.
   bool (*met)(Topology topology, std::uint32_t segment) = nullptr;
-  // If the key of a pod is refused: the words of the error from "want" on.
+  // The last part of the error, from "want" on, if a pod's key is refused.
   std::string_view in_key = {};
-  // If the field of a request is refused: the words of the error from "want" on.
+  // The last part of the error, from "want" on, if a field of a request is refused.
   std::string_view in_request = {};
 };
 
-// One row: a wish whose value is a T. Texts are literals.
+// One row of kWishes: a wish whose value is a T. All texts are string literals.
 template <class T>
 struct Wish {
-  // The member of GangTerms that holds the wish. Each member has one row.
+  // The member of GangTerms that has the wish's value. Each member has one row.
   T GangTerms::*member = nullptr;
-  // The wish's name in records and messages. The key of a pod and the flag of `subak job submit`
-  // have the same words: "mixed_products", "subak.gpu/mixed-products", "--mixed-products".
+  // The wish's name in records and messages, such as "mixed_products". The pod key
+  // "subak.gpu/mixed-products" and the flag "--mixed-products" of `subak job submit` have the same
+  // words.
   std::string_view field = {};
-  // The key of pods. Empty: the wish has no key and flag of its own. (`prefer` is a part of the
-  // topology's key.)
+  // The wish's key on pods. Empty: the wish has no key and flag of its own. (`prefer` is a part of
+  // the topology's key.)
   std::string_view key = {};
-  // For a bool whose key says the opposite ("true": no wish): the flag, such as "not-preemptible".
-  // Empty: the flag is made from the key.
+  // The flag, such as "not-preemptible", if the key means the opposite: the key's value "true"
+  // means no wish. Empty: the flag has the words of the key.
   std::string_view opposite = {};
   // The wish's durable number in a GangRequest.
   FieldNumber in_request = 0;
-  // The wish's durable number in a PodRecord. The two numbers sort the rows in the same order
+  // The wish's durable number in a PodRecord. Both durable numbers sort the rows in the same order
   // (agree()).
   FieldNumber in_pod = 0;
   // The help text of the flag, without a final period.
   std::string_view help = {};
-  // The words for the wish in a sentence about a gang that has the wish. "#" stands for the number.
+  // The words for the wish in a sentence about its gang. "#" stands for the value of a number.
   std::string_view says = {};
   // The wish's name in tables. Empty: flag() is the name.
   std::string_view brief = {};
 
-  // Only for numbers: the range of the key's value, and what the number counts.
+  // Only for wishes that are numbers: the range of the key's value, and what the number counts.
   std::uint32_t least = 0;
   std::uint32_t most = 0;
   std::string_view unit = {};
-  // The words of the error if the value is greater than the number of pods; that number follows
-  // them. Empty: the value may be greater.
+  // The words of the error, before the number of pods, if the value exceeds the gang's number of
+  // pods. Empty: the value may exceed it.
   std::string_view at_most_pods = {};
 
   WishNeeds needs = {};
-  // The row's index in kWishes. Only placed() sets it.
+  // The row's index in kWishes. Only placed() sets this index.
   std::size_t place = 0;
 
   // The flag without "--", such as "mixed-products".
   constexpr std::string_view flag() const {
     return opposite.empty() ? key.substr(names::kPrefix.size()) : opposite;
   }
-  // The name for a column of a table.
+  // The wish's name as the header of a table's column.
   constexpr std::string_view short_name() const { return brief.empty() ? flag() : brief; }
 };
 
 namespace wish_table {
-// Returns the rows as a tuple. Each row has its index in `place`.
+// Returns the rows as a tuple, and sets `place` of each row to its index.
 template <class... T>
 constexpr std::tuple<Wish<T>...> placed(Wish<T>... rows) {
   std::size_t place = 0;
@@ -249,7 +253,7 @@ inline constexpr auto kWishes = wish_table::placed(
     });
 // The number of rows of kWishes.
 inline constexpr std::size_t kWishCount = std::tuple_size_v<decltype(kWishes)>;
-// The value of Last that means all wishes from First on.
+// As the template argument Last, this value means all wishes from First on.
 inline constexpr int kLastWishNumber = std::numeric_limits<int>::max();
 
 // Calls f(row) for each row, in the order of kWishes.
@@ -273,8 +277,8 @@ inline constexpr std::array<std::size_t, kWishCount> kByNumber = [] {
   return order;
 }();
 
-// True if the numbers of both records put the wishes in the same order, and if each key has the
-// words of the wish's name.
+// True if the durable numbers of both records sort the wishes in the same order, and if each key
+// has the words of its wish's name.
 constexpr bool agree() {
   bool ok = true;
   int request = 0, pod = 0;
@@ -313,7 +317,7 @@ constexpr void each_stored_wish(F&& f) {
   (std::make_index_sequence<kWishCount>());
 }
 
-// Calls f(row, value) for each wish that the gang has beside its topology, in the order of kWishes.
+// Calls f(row, value) for each wish of the gang except its topology, in the order of kWishes.
 template <class F>
 void each_wish_beside_topology(const GangTerms& terms, F&& f) {
   each_wish([&](const auto& wish) {

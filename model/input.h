@@ -1,6 +1,6 @@
 // Inputs: events and requests. An edge or the API builds an input, the runtime sets its time, and
 // Engine::apply decides. Inputs are plain records with one text form (core/text.h), which scenario
-// files, recorded traces and logs share. Inputs are not durable; facts are (model/fact.h).
+// files, recorded traces and logs share. Inputs are not durable, but facts are (model/fact.h).
 //
 // Common fields of requests. `cluster` is a name; empty means the only cluster. `reason` is free
 // text for the audit log. With `validate_only` the engine decides everything, and finds all
@@ -31,18 +31,19 @@ namespace in {
 
 // --- requests of people and programs ------------------------------------------------------------
 
-// Creates a cluster or changes its mode. A change to enforce adopts the running pods. A request
-// that changes nothing writes no fact.
-// kInvalid: the name is no DNS label. kNotFound: `must_exist` is set, and there is no such cluster.
-// kExhausted: there are limits::kMaxClusters clusters, or all ids are used.
+// Creates a cluster or changes its mode. A change to mode `enforce` adopts the running pods. A
+// request that changes nothing writes no fact.
+// kInvalid: the name is not a DNS label. kNotFound: `must_exist` is set, and there is no such
+// cluster. kExhausted: there are limits::kMaxClusters clusters, or all ids are used.
 struct SetCluster {
   static constexpr std::string_view kName = "set_cluster";
   // A DNS label, which names the cluster in all later inputs.
   std::string name;
   // The mode of the namespaces that `namespaces` does not list.
   Mode mode = Mode::kObserve;
-  // Namespaces with a mode of their own, in any order. They replace all such namespaces of the
-  // cluster. With `merge` they replace only those with the same names.
+  // Namespaces with a mode of their own, in any order. Without `merge`, this list replaces the
+  // cluster's complete list of such namespaces. With `merge`, it replaces only the entries of the
+  // namespaces that it names.
   std::vector<NamespaceMode> namespaces;
   std::string reason;
   bool validate_only = false;
@@ -51,12 +52,12 @@ struct SetCluster {
   // An old cluster that this cluster replaces. The old cluster is removed if it never had a node or
   // a job. Empty: none.
   std::string replaces{};
-  // True: the edit changes only what the input names. So two edits at the same time do not undo
-  // each other.
+  // True: the edit changes only the namespaces that the input names. So two edits at the same time
+  // do not undo each other.
   bool merge = false;
-  // With `merge`: an existing cluster does not change its mode, and only a new cluster gets `mode`.
+  // With `merge`: only a new cluster gets `mode`; an existing cluster does not change its mode.
   bool same_mode = false;
-  // With `merge`: these namespaces no longer have a mode of their own.
+  // With `merge`: these namespaces lose their own mode and get the mode of the cluster.
   std::vector<std::string> as_cluster{};
   template <class V>
   void fields(V& v) {
@@ -73,8 +74,8 @@ struct SetCluster {
   }
 };
 
-// Removes a cluster that has no live jobs and pods. Its nodes are removed too. Its id is never
-// reused. In this input an empty name is an error.
+// Removes a cluster that has no live jobs and pods, and also removes its nodes. The cluster's id is
+// never reused. In this input an empty name is an error.
 // kNotFound: no such cluster. kPrecondition: the cluster has jobs that are not done; the error
 // names the first job.
 struct DeleteCluster {
@@ -83,8 +84,8 @@ struct DeleteCluster {
   std::string name;
   // The reason for the audit log, as in each request.
   std::string reason;
-  // True: the reply says what would happen, and nothing changes. The field means the same in each
-  // request.
+  // True: the reply says what the request would do, and nothing changes. The field means the same
+  // in each request.
   bool validate_only = false;
   template <class V>
   void fields(V& v) {
@@ -95,9 +96,9 @@ struct DeleteCluster {
 };
 
 // Replaces the imported nodes of a cluster. Nodes that the input does not name are removed, and
-// their pods end. If an edge lists the cluster later, its list replaces the imported nodes.
-// kNotFound: no such cluster. kInvalid: a node is wrong or named twice. kExhausted: too many nodes
-// or product names.
+// their pods end. If an edge later lists the cluster, the edge's list replaces the imported nodes.
+// kNotFound: no such cluster. kInvalid: a node has an impossible value or is named twice.
+// kExhausted: too many nodes or product names.
 struct ImportNodes {
   static constexpr std::string_view kName = "import_nodes";
   std::string cluster;
@@ -114,10 +115,10 @@ struct ImportNodes {
   }
 };
 
-// Drains a node, or ends its drain. A drain is Subak's own cordon: it places nothing new on the
-// node, and running pods stay. Before a planned drain begins, Subak places only jobs there that are
-// certain to end before the drain. The input replaces the node's earlier drain.
-// kInvalid: the drain ends before it begins, or has already ended; or times are given without
+// Drains a node, or ends its drain. A drain is Subak's own cordon: Subak places no new pods on the
+// node, and running pods stay. Before a planned drain, Subak places a job on the node only if the
+// job is certain to end before the drain. The input replaces the node's earlier drain.
+// kInvalid: the drain would end before it begins, or in the past, or times are set without
 // `drained`.
 struct DrainNode {
   static constexpr std::string_view kName = "drain_node";
@@ -127,9 +128,9 @@ struct DrainNode {
   // True: drains the node. False: ends its drain, even a drain that is only planned.
   bool drained = false;
   std::string reason;
-  // When the drain begins. 0, or a past time: now.
+  // The time at which the drain begins. 0, or a past time: it begins now.
   TimeMs from_ms = 0;
-  // When the drain ends. 0: when a person ends it.
+  // The time at which the drain ends. 0: the drain lasts until a person ends it.
   TimeMs until_ms = 0;
   template <class V>
   void fields(V& v) {
@@ -142,8 +143,8 @@ struct DrainNode {
   }
 };
 
-// Replaces the complete policy. If the policy is the same as before, no fact is written.
-// kInvalid: a number is out of its range. kPrecondition: the half-life changes while there is
+// Replaces the complete policy. If the policy is the same as before, the engine writes no fact.
+// kInvalid: a number is out of its range. kPrecondition: the half-life changes while an account has
 // usage, or the order becomes kUsageTick while a job runs.
 struct SetPolicy {
   static constexpr std::string_view kName = "set_policy";
@@ -154,10 +155,10 @@ struct SetPolicy {
   }
 };
 
-// The fields of an account that an edit leaves as they are. If the edit creates the account, these
+// The fields of an account that an edit does not change. If the edit creates the account, these
 // fields get their defaults.
 struct UnchangedFields {
-  // True: the field of AccountSpec with this name stays.
+  // True: the edit does not change the field of AccountSpec with this name.
   bool shares = false, quota = false, limit = false, borrow = false, lend = false;
   bool namespaces = false, held = false, draining = false, time_limits = false;
   template <class V>
@@ -183,7 +184,7 @@ struct UnchangedFields {
 // kExhausted: too many product names.
 struct SetAccount {
   static constexpr std::string_view kName = "set_account";
-  // The account's settings. `path` says which account it is. The parent of the account must exist.
+  // The account's settings; `path` names the account. The parent of the account must exist.
   AccountSpec spec;
   // The revision that the caller has seen. 0: any.
   std::int64_t revision = 0;
@@ -228,8 +229,8 @@ struct DeleteAccount {
 };
 
 // Creates an API job. A launcher starts the job's pods when the launcher gets an open_gate effect.
-// The reply has the job's id, and a warning if the job could not start even in the empty fleet.
-// kNotFound: no such cluster or account. kInvalid: a user or profile that cannot exist.
+// The reply has the job's id, and a warning if the job would not fit even in the empty fleet.
+// kNotFound: no such cluster or account. kInvalid: the user or the MIG profile cannot exist.
 // kPrecondition: the account drains, or a limit on its path never allows the request. kExhausted:
 // limits::kMaxQueuedJobs jobs wait.
 struct SubmitJob {
@@ -238,7 +239,7 @@ struct SubmitJob {
   std::string cluster;
   // The path of the account that pays.
   std::string account;
-  // A user below the account, created on first use; empty: the account itself.
+  // The user below the account. Subak creates a new user on first use. Empty: the account itself.
   std::string user;
   // Free text for people. Names need not be unique.
   std::string name;
@@ -248,12 +249,12 @@ struct SubmitJob {
   std::int32_t priority = 0;
   // The time after which the job should end. 0: no time limit.
   DurationMs time_limit_ms = 0;
-  // The job begins as kPaused, and a person must release it.
+  // True: the job begins as kPaused, and a person must release it.
   bool held = false;
   bool validate_only = false;
-  // How long its pods may take to end after they were asked. 0: not known.
+  // How long the job's pods may take to end after Subak asked them. 0: not known.
   DurationMs grace_ms = 0;
-  // The priority as a text (model/policy.h), instead of `priority`. Empty: `priority` counts.
+  // The priority as a text (model/policy.h). Empty: the job has the number `priority`.
   std::string priority_class{};
   template <class V>
   void fields(V& v) {
@@ -271,9 +272,9 @@ struct SubmitJob {
   }
 };
 
-// Ends a job. A job without pods ends at once. Any other job ends by eviction of its pods. If pods
-// of a gang became jobs of their own, these jobs end with the gang. A job that is ending or done
-// does not change. kNotFound: no such job.
+// Ends a job. A job without pods ends at once. For any other job, Subak evicts the job's pods. If
+// pods of a gang became jobs of their own, these jobs end with the gang. A job that is ending or
+// done does not change. kNotFound: no such job.
 struct CancelJob {
   static constexpr std::string_view kName = "cancel_job";
   JobId job;
@@ -285,9 +286,10 @@ struct CancelJob {
   }
 };
 
-// Pauses a waiting job (`held`), or releases it, so that it waits for its turn again. A paused job
-// stays in the list and does not start. A release also clears the scheduler's refusals of the job.
-// kNotFound: no such job. kPrecondition: the job does not wait, or Subak has paused it for a time.
+// Pauses a waiting job (`held`), or releases a paused job, so that it waits for its turn again. A
+// paused job stays in the list of jobs and does not start. A release also clears the scheduler's
+// refusals of the job. kNotFound: no such job. kPrecondition: the job does not wait, or Subak has
+// paused it for a time.
 struct HoldJob {
   static constexpr std::string_view kName = "hold_job";
   JobId job;
@@ -301,8 +303,9 @@ struct HoldJob {
   }
 };
 
-// Allows facts of `version` in the store. This cannot be undone, because older programs then refuse
-// the store. kInvalid: the version is older than the store's, or newer than known_fact_version().
+// Allows facts of `version` in the store. Finalization cannot be undone: programs that do not know
+// the version then refuse the store. kInvalid: the version is older than the store's, or newer than
+// known_fact_version().
 struct Finalize {
   static constexpr std::string_view kName = "finalize";
   // The fact version (known_fact_version() of model/fact.h) to which the store is raised.
@@ -336,13 +339,13 @@ struct AcceptClock {
   }
 };
 
-// A call that was refused because the caller lacks the rights. The input only becomes a row of the
-// audit log. The code that calls the engine limits the number of such inputs.
+// The API refused a call because the caller lacks the rights. The engine only writes a row of the
+// audit log. The API limits the number of such inputs.
 struct CallDenied {
   static constexpr std::string_view kName = "call_denied";
-  // An account path or a job, if the call names one of them.
+  // The account path or the job that the call names. Empty: it names none.
   std::string subject;
-  // The answer to the caller.
+  // The error message that the caller got.
   std::string message;
   template <class V>
   void fields(V& v) {
@@ -353,8 +356,8 @@ struct CallDenied {
 
 // --- made by the runtime -------------------------------------------------------------------------
 
-// The time of Engine::next_deadline() has come. Ends the holds, drains, pauses and time limits that
-// are due by now.
+// The time of Engine::next_deadline() has come. The engine ends the holds, drains and pauses that
+// are due, and asks jobs past their time limit to end.
 struct Tick {
   static constexpr std::string_view kName = "tick";
   template <class V>
@@ -366,15 +369,16 @@ struct Pass {
   template <class V>
   void fields(V&) {}
 };
-// The first input after recovery. After it, edges must list the watched clusters again.
+// The first input after a start of the service. After this input, edges must list the watched
+// clusters again.
 struct Restarted {
   static constexpr std::string_view kName = "restarted";
   template <class V>
   void fields(V&) {}
 };
 
-// The clock is right again. This proves that the clock at the last start was wrong: it was
-// `ahead_ms` ahead. The engine refunds the ledger rows of that leap (fact::TimeLeapt).
+// The clock is right again. This proves that the clock was wrong at the last start: `ahead_ms`
+// ahead. The engine refunds the ledger rows of that leap (fact::TimeLeapt).
 struct ClockWrong {
   static constexpr std::string_view kName = "clock_wrong";
   DurationMs ahead_ms = 0;
@@ -408,10 +412,10 @@ struct Body : Kinds {
 // Returns the method to which request ids of this input belong (model/method.h).
 Method method_of(const in::Body& body);
 
-// A session is the time in which one edge reports a cluster: from its list until another edge
-// begins a list. Session numbers rise from 1. Only the newest session counts. The engine refuses
-// inputs of an older session with kConflict (docs/design/0031).
-// kAnySession: for traces and the simulator. The engine then checks no session.
+// A session is the time in which one edge reports a cluster: from the beginning of its list until
+// another list of the cluster begins. Session numbers rise from 1. Only the newest session counts.
+// The engine refuses inputs of an older session with kConflict (docs/design/0031).
+// Traces and the simulator use kAnySession. For such an input, the engine checks no session.
 inline constexpr std::uint64_t kAnySession = 0;
 // The session number of an edge that began no list. The engine refuses input of such an edge if
 // another edge has a session for the cluster.
@@ -420,23 +424,23 @@ inline constexpr std::uint64_t kNoSession = UINT64_MAX;
 // One input, with the fields that all kinds share. The runtime sets `time_ms`, which never goes
 // backwards (apply() asserts this). `actor` is the caller, for the audit log ("token:ci",
 // "loopback"). `request_id`, if set, makes a mutation idempotent, per actor and method. A second
-// input with the same id and the same content gets the same reply and makes no second fact. A
-// second input with the same id and other content is refused.
+// input with the same request id and the same content gets the same reply, and the engine writes no
+// second fact. The engine refuses a second input with the same request id and other content.
 struct Input {
   TimeMs time_ms = 0;
   std::string request_id;
   std::string actor;
   in::Body body;
-  // The digest of the caller's content (core/content_hash.h). It is set if the body also has values
-  // from existing state. 0: the body is the caller's content alone, so the engine computes the
-  // digest.
+  // The digest of the caller's content (core/content_hash.h). The API sets the digest if it added
+  // values from existing state to the body. 0: the body has only the caller's content, so the
+  // engine computes the digest.
   std::uint64_t content = 0;
   // For observations in a cluster: the reporter's session (docs/design/0031).
   std::uint64_t session = kAnySession;
   // The time of this report by the reporter's clock. 0: not known. The times in the body are of the
   // same clock (for an observed pod, the times at which its containers started and ended).
-  // `time_ms` minus `said_at_ms` is how far the reporter's clock is behind ours. The engine
-  // corrects the times in the body by this difference (docs/design/0078).
+  // `time_ms` minus `said_at_ms` is how far the reporter's clock is behind the service's clock. The
+  // engine corrects the times in the body by this difference (docs/design/0078).
   TimeMs said_at_ms = 0;
 };
 

@@ -1,9 +1,9 @@
 // Inputs that report observations in a cluster. Part of model/input.h: include that header
 // instead.
 //
-// The engine refuses each input with kNotFound if there is no such cluster. It refuses with
-// kConflict if the input is not of the cluster's newest session (Input::session). The comments
-// below name all other refusals.
+// The engine refuses each input with kNotFound if there is no such cluster. The engine refuses an
+// input with kConflict if its session (Input::session) is not the cluster's newest session. The
+// comments below name all other refusals.
 #pragma once
 
 #include <cstdint>
@@ -20,16 +20,17 @@
 
 namespace subak {
 
-// One pod as an edge sees it. A gated GPU pod joins the queue. A pod that was bound without Subak
-// is foreign.
+// One pod as an edge sees it. A gated GPU pod joins the queue. A GPU pod that another scheduler
+// bound without Subak is foreign.
 struct PodRecord {
-  // The uid of the pod in Kubernetes. It is unique over time: a pod that is created again has
+  // The uid of the pod in Kubernetes. A uid is unique over time: a pod that is created again gets
   // another uid.
   std::string uid;
-  // The name of the pod's namespace, and the name of the pod in it.
+  // The name of the pod's namespace, and the name of the pod in this namespace.
   std::string ns;
   std::string name;
-  // The account that the label subak.gpu/account names. Empty: the namespace decides.
+  // The account that the label subak.gpu/account names. Empty: the pod gets the account of its
+  // namespace.
   std::string account;
   // The user that the label subak.gpu/user names. Empty: the account itself.
   std::string user;
@@ -38,8 +39,8 @@ struct PodRecord {
   // How many pods start together. 0: the size of the gang is not known.
   std::uint32_t gang_size = 1;
   // The pod's position in its gang: its completion index, its worker index, or any number in the
-  // same order. The gang's ranks follow this order. -1: not known. Such pods come behind all
-  // others, in order of arrival.
+  // same order. The gang's ranks follow this order. -1: not known. Pods without a known position
+  // come behind all others, in order of arrival.
   std::int32_t rank = -1;
   // The resources that the pod takes from its node, with the constraints of its spec.
   PodShape shape;
@@ -51,9 +52,9 @@ struct PodRecord {
   DurationMs time_limit_ms = 0;
   // True: the pod has Subak's scheduling gate.
   bool gated = false;
-  // True: the pod has a controller that would replace it.
+  // True: the pod has a controller that creates a new pod if this pod ends.
   bool controlled = false;
-  // True: another queue manager admits the pod. Subak charges it and never queues it.
+  // True: another queue manager admits the pod. Subak charges the pod and never queues it.
   bool other_manager = false;
   // spec.nodeName. Empty: the pod is not bound.
   std::string node;
@@ -65,11 +66,12 @@ struct PodRecord {
   Cause ended = Cause::kNone;
   // When the pod ended, by the reporter's clock. 0: at the time of the input.
   TimeMs ended_at_ms = 0;
-  // The time since which the pod's job waits. 0, or a time later than the input: since the input.
+  // The time since which the pod's job waits. 0, or a time later than the input: it waits since the
+  // input.
   TimeMs created_at_ms = 0;
   // The uid of the controller that creates the pod again. Owner and gang name together identify the
-  // gang. For a single pod, the owner identifies the job that a replacement belongs to. Empty: the
-  // pod has no controller, or Subak's own label names the gang.
+  // gang. If a single pod is replaced, the owner identifies the job to which the new pod belongs.
+  // Empty: the pod has no controller, or Subak's own label names the gang.
   std::string owner{};
   // True: the pod has scheduling gates of other parties, with Subak's gate or without it.
   bool foreign_gates = false;
@@ -81,16 +83,16 @@ struct PodRecord {
   // True: the gang is only inferred, not declared. When a pod is lost, the other pods run on. A pod
   // that comes after the start of the gang becomes a job of its own.
   bool replaced_alone = false;
-  // True: `gang_size` is the present size of the pod's owner. This size may change, and the newest
-  // report counts.
+  // True: `gang_size` is the present size of the pod's owner, such as its number of replicas. This
+  // size may change, and Subak uses the newest report.
   bool size_of_owner = false;
-  // How long the pod may take to end after it was asked (terminationGracePeriodSeconds). 0: not
+  // How long the pod may take to end after Subak asked it (terminationGracePeriodSeconds). 0: not
   // known.
   DurationMs grace_ms = 0;
-  // The value of the key subak.gpu/priority, which has precedence over `priority`
+  // The value of the pod's key subak.gpu/priority, which has precedence over `priority`
   // (model/policy.h). Empty: the pod does not have the key.
   std::string priority_class{};
-  // The numbers that are missing below belong to wishes (model/gang_terms.h).
+  // The field numbers that are missing below belong to wishes (model/gang_terms.h).
   template <class V>
   void fields(V& v) {
     v(1, "uid", uid);
@@ -153,13 +155,13 @@ namespace in {
 
 // A list of the cluster begins, and with it a session. Input::session must be newer than the last
 // session, or kAnySession, which stands for the next number. Until ListComplete, no job starts in
-// this cluster. An object that the list has not named by then is gone. Refused as kPrecondition if
-// `uid` differs from the stored uid.
+// this cluster. An object that the list has not named before ListComplete is gone. Refused as
+// kPrecondition if `uid` differs from the stored uid.
 struct ListBegin {
   static constexpr std::string_view kName = "list_begin";
   std::string cluster;
-  // The identity of the cluster: in Kubernetes the uid of the namespace kube-system. The first uid
-  // is stored, and a list with another uid is refused until nodes are imported. Empty: not known.
+  // The identity of the cluster: in Kubernetes the uid of the namespace kube-system. Subak stores
+  // the first uid, and refuses a list with another uid until nodes are imported. Empty: not known.
   std::string uid{};
   // The edge's user name at the API server. Until another list begins, the webhook treats requests
   // of this user in the cluster as requests of the service itself. Empty: not known.
@@ -172,7 +174,7 @@ struct ListBegin {
   }
 };
 // The list is complete: pods and nodes that the list did not name are gone, and scheduling begins.
-// If Subak knows when it last heard of the cluster before the list, these pods count as ended at
+// If Subak knows up to which time the edge reported all events, the missing pods count as ended at
 // that time. Refused as kPrecondition if no list was begun.
 struct ListComplete {
   static constexpr std::string_view kName = "list_complete";
@@ -182,7 +184,7 @@ struct ListComplete {
     v(1, "cluster", cluster);
   }
 };
-// A node exists or changed. Refused as kInvalid if its values are impossible. Refused as
+// A node exists or changed. Refused as kInvalid if the node has impossible values. Refused as
 // kPrecondition in a cluster whose nodes were imported, because only a list replaces imported
 // nodes.
 struct NodeSeen {
@@ -196,15 +198,15 @@ struct NodeSeen {
   }
 };
 // A node is gone. Pods on the node end with it, unless they have already ended. If the node is
-// unknown, the input changes nothing. Refused as kPrecondition in a cluster whose nodes were
-// imported, like NodeSeen.
+// unknown, the input changes nothing. Like NodeSeen, the input is refused as kPrecondition in a
+// cluster whose nodes were imported.
 struct NodeGone {
   static constexpr std::string_view kName = "node_gone";
   std::string cluster;
   // The name of the node in its cluster.
   std::string node;
-  // When the node went, or when it was last heard of; never after the input's time. 0: at the
-  // input's time.
+  // The time at which the node disappeared, or of its last sign of life; never after the input's
+  // time. 0: the input's time.
   TimeMs at_ms = 0;
   template <class V>
   void fields(V& v) {
@@ -214,14 +216,14 @@ struct NodeGone {
   }
 };
 // A pod exists or changed. A new pod joins the queue if it has Subak's gate, if no other queue
-// manager admits it, and if its namespace is enforced. A pod without GPUs counts only after it is
-// bound. The record of a known pod may change until the pod is bound. After that only `node` and
-// `running` count.
+// manager admits it, and if its namespace is enforced. Subak ignores a pod without GPUs until it is
+// bound. The record of a known pod may change until the pod is bound. After that, the engine reads
+// only `node` and `running`.
 // A record whose `ended` is set ends the pod as PodGone does.
-// A report that names a node that Subak has not seen yet waits for the node. At most
+// If a report names a node that Subak has not seen yet, the report waits for the node. At most
 // limits::kMaxEarlyPods such reports of a cluster wait, and at most half of these may be about pods
-// without GPUs. One more report is refused as kNotFound. Refused as kInvalid if the record has no
-// uid, namespace or name, or has gang_size 0 without a gang.
+// without GPUs. A further such report is refused as kNotFound. Refused as kInvalid if the record
+// has no uid, namespace or name, or has gang_size 0 without a gang.
 struct PodSeen {
   static constexpr std::string_view kName = "pod_seen";
   std::string cluster;
@@ -233,10 +235,10 @@ struct PodSeen {
   }
 };
 // A pod was bound to a node. If this is not the node of the pod's hold, the pod counts on its real
-// node from now on. A report without uid and attempt may be late and about an earlier hold, so it
-// moves no bound pod. A report that names a node not seen yet waits, as for PodSeen. Refused as
-// kNotFound for an unknown pod. Refused as kPrecondition for a pod that is gone, or that waits and
-// was never seen in the cluster.
+// node from now on. A report without uid and attempt may be a late report about an earlier hold, so
+// it never moves a bound pod. As for PodSeen, a report that names an unknown node waits for the
+// node. Refused as kNotFound for an unknown pod. Refused as kPrecondition for a pod that is gone,
+// or that waits and was never seen in the cluster.
 struct PodBound {
   static constexpr std::string_view kName = "pod_bound";
   std::string cluster;
@@ -255,8 +257,8 @@ struct PodBound {
   }
 };
 // The first container of a pod started. A pod that has only a hold then counts as bound to the node
-// of its hold. For a pod that waits or already runs, the input changes nothing. Refused as
-// kNotFound for an unknown pod.
+// of its hold. If the pod waits or already runs, the input changes nothing. Refused as kNotFound
+// for an unknown pod.
 struct PodRunning {
   static constexpr std::string_view kName = "pod_running";
   std::string cluster;
@@ -292,12 +294,12 @@ struct PodGone {
   }
 };
 
-// The cluster did not do what a command asked for this pod:
+// The cluster refused a command for this pod, as `cause` says:
 //   - kReleaseRefused: the API server refuses to open the pod's gate
 //   - kUnschedulable: the cluster's scheduler cannot bind the pod to the node of its hold
 //   - kEvictRefused: a disruption budget or a webhook refuses to end the pod; the pod still has its
 //     hold and must still end
-// `words`: the cluster's own reason, for people to read; at most limits::kMaxRefusalBytes.
+// `words`: the reason that the cluster gave, for people; at most limits::kMaxRefusalBytes.
 // Refused as kInvalid for any other cause, and as kNotFound for an unknown pod. kReleaseRefused and
 // kUnschedulable have no effect on a pod without a hold.
 struct PodRefused {
@@ -316,14 +318,16 @@ struct PodRefused {
   }
 };
 
-// The owner of a gang's pods announces all pods: `groups`, in order of rank. The gang may start as
-// soon as the first `least` pods are present. The owner creates the later pods when the first pods
-// run, and the holds for the later pods last for limits::kLateMembersMs. With `each`, the pods form
-// blocks of `each` pods, and the first `least` pods of each block must be present.
-// The input must come after the first pod of the gang. It has no effect on a gang that does not
-// wait, or of which no pod was seen. A repeated input applies to the pods that have not come yet.
-// Refused as kInvalid if the namespace or the gang's name is empty, a group has no GPUs, or `least`
-// or `each` is out of range. It is also refused if the waiting gang has a different number of pods.
+// The owner of a gang's pods announces all pods of the gang: `groups`, in order of rank. The gang
+// may start as soon as the first `least` pods are present. The owner creates the later pods when
+// the first pods run, and the holds for the later pods last for limits::kLateMembersMs. If `each`
+// is set, the pods form blocks of `each` pods, and the first `least` pods of each block must be
+// present.
+// The input must come after the first pod of the gang. The input has no effect on a gang without
+// pods, or on a gang that does not wait. A repeated input applies to the pods that Subak has not
+// seen yet. Refused as kInvalid if the namespace or the gang's name is empty, a group has no GPUs,
+// or `least` or `each` is out of range. It is also refused if the waiting gang has a different
+// number of pods.
 struct GangSeen {
   static constexpr std::string_view kName = "gang_seen";
   std::string cluster;
@@ -331,7 +335,7 @@ struct GangSeen {
   // The gang's name and owner, as in the records of its pods (PodRecord).
   std::string gang;
   std::string owner;
-  // All pods of the gang, with those already seen.
+  // All pods of the gang, including the pods that Subak has already seen.
   std::vector<PodGroup> groups;
   // The number of pods that must be present. It is at least 1, and at most `each` if that is set,
   // else at most the number of pods.
@@ -350,10 +354,9 @@ struct GangSeen {
   }
 };
 
-// The owner of a gang's pods is gone or has ended, and so have its pods. So no pod is created
-// again. A gang of this owner that waits for pods, and has no live pod, is done. The gang's
-// PodRecord::owner is `owner`, or begins with `owner` and "+". Refused as kInvalid if `owner` is
-// empty.
+// The owner of a gang's pods and all these pods are gone or have ended, so no new pod will come. A
+// gang of this owner that waits for pods, and has no live pod, is done. The gang's PodRecord::owner
+// is `owner`, or begins with `owner` and "+". Refused as kInvalid if `owner` is empty.
 struct GangGone {
   static constexpr std::string_view kName = "gang_gone";
   std::string cluster;
@@ -366,15 +369,16 @@ struct GangGone {
   }
 };
 
-// A namespace exists or changed. If no account names the namespace, the account of the namespace's
-// label (core/names.h) counts. kInvalid: the name is empty. kExhausted:
+// A namespace exists or changed. If no account names the namespace, its pods get the account of the
+// namespace's label (core/names.h). kInvalid: the name is empty. kExhausted:
 // limits::kMaxLabelledNamespaces namespaces of the cluster already have the label. kPrecondition:
 // the cluster's nodes were imported.
 struct NamespaceSeen {
   static constexpr std::string_view kName = "namespace_seen";
   std::string cluster;
   std::string ns;
-  // The account of its label. Empty: the namespace has no such label, or is deleted.
+  // The account that the namespace's label names. Empty: the namespace has no such label, or is
+  // deleted.
   std::string account;
   template <class V>
   void fields(V& v) {
@@ -384,12 +388,12 @@ struct NamespaceSeen {
   }
 };
 
-// The edge has reported all events in the cluster up to `at_ms`. A pod may end unseen during
-// downtime, so that a later list does not name the pod. Such a pod then counts as ended at `at_ms`,
-// so the downtime is not charged. The engine stores at most one such time per
-// limits::kSeenUntilEveryMs. An edge that has sent this input once must go on sending it, because
-// its lists count as reports too. Refused as kPrecondition before the list is complete, and in a
-// cluster whose nodes were imported.
+// The edge has reported all events in the cluster up to `at_ms`. If a pod ends while no edge runs,
+// the next list does not name the pod. The pod then counts as ended at `at_ms`, so Subak does not
+// charge the downtime. The engine stores at most one such time per limits::kSeenUntilEveryMs. An
+// edge that has sent this input once must continue to send it, because a later list also counts as
+// a report. Refused as kPrecondition before the list is complete, and in a cluster whose nodes were
+// imported.
 struct SeenUntil {
   static constexpr std::string_view kName = "seen_until";
   std::string cluster;

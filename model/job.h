@@ -10,9 +10,10 @@
 //        +--------> kPaused                                v
 //        +------------------- ended, to wait again --- kEnding ---> kDone
 //
-// From kIncomplete to kQueued or kPaused: the gang's last pod appears. The reverse: one of its pods
-// goes before the start. A waiting job goes to kEnding if its pods in the cluster must end first.
-// Every state except kDone may change to kDone. Foreign and adopted jobs begin in kRunning.
+// A job changes from kIncomplete to kQueued or kPaused when the gang's last pod appears. It changes
+// back to kIncomplete when one of its pods ends before the start. A waiting job changes to kEnding
+// if it must end and still has pods in the cluster. Every state except kDone may change to kDone.
+// Foreign and adopted jobs begin in kRunning.
 //
 // Threads: any; plain values and pure functions.
 #pragma once
@@ -31,17 +32,17 @@ namespace subak {
 enum class JobState : std::uint8_t {
   // The job is a gang, and Subak has not seen some of its pods yet.
   kIncomplete,
-  // It waits for its turn.
+  // The job waits for its turn.
   kQueued,
-  // It does not start until a person releases it, or until the end of a pause that Subak set.
+  // The job does not start until a person releases it, or until the end of a pause that Subak set.
   kPaused,
-  // It has a hold for each rank; not all pods are bound.
+  // The job has a hold for each rank, and not all of its pods are bound.
   kStarting,
-  // All pods are bound. They need not run yet.
+  // All pods are bound, but some may not run yet.
   kRunning,
-  // Its pods are asked to end. They keep their holds until they end.
+  // Subak has asked the job's pods to end. Each pod has its hold until it ends.
   kEnding,
-  // It has ended. It holds no GPUs and never changes again.
+  // The job has ended. It holds no GPUs, and its state never changes again.
   kDone,
 };
 template <>
@@ -52,13 +53,14 @@ struct EnumText<JobState> {
 
 // How a job came to be. Values are durable: append only.
 enum class JobOrigin : std::uint8_t {
-  // It was submitted over the API. A launcher creates its pods.
+  // A user submitted the job over the API. A launcher creates its pods.
   kApi,
-  // It consists of pods with Subak's gate.
+  // The job consists of pods with Subak's gate.
   kPods,
-  // Subak found the job running. Subak never admitted it.
+  // Subak found the job running and never admitted it.
   kForeign,
-  // The job ran when its cluster changed to enforce. Since then it counts as a job of its account.
+  // The job ran when its cluster or namespace changed to mode `enforce`. Since then it is a job of
+  // its account.
   kAdopted
 };
 template <>
@@ -66,8 +68,8 @@ struct EnumText<JobOrigin> {
   static constexpr std::array<std::string_view, 4> names{"api", "pods", "foreign", "adopted"};
 };
 
-// Why a pod, an attempt or a job ("it" below) ended, or is asked to end. The decision, the effect,
-// the event, the metric and the history all use this cause. Values are durable: append only.
+// Why a pod, an attempt or a job ("it" below) ended, or is asked to end. Decisions, effects,
+// events, metrics and the history all use this cause. Values are durable: append only.
 enum class Cause : std::uint8_t {
   // It has not ended, or the cause is unknown.
   kNone,
@@ -83,11 +85,11 @@ enum class Cause : std::uint8_t {
   kPreempted,
   // Its node disappeared.
   kNodeLost,
-  // A person took its node out of use, and the node disappeared.
+  // A person cordoned or drained its node, and then the node disappeared.
   kNodeDrained,
   // Its node rejected it before it ran.
   kRejected,
-  // The cluster's scheduler found no node, or another pod is on its GPUs.
+  // The cluster's scheduler could not bind it, or another pod uses its GPUs.
   kUnschedulable,
   // Its gate could not be opened.
   kReleaseRefused,
@@ -99,7 +101,7 @@ enum class Cause : std::uint8_t {
   kTimeLimit,
   // The budget of its account is spent.
   kBudget,
-  // It can never start as it is written.
+  // It can never start, because its specification has a mistake.
   kMisconfigured,
   // The cluster refuses the eviction of a pod that must end. No pod or job ends with this cause.
   kEvictRefused,
@@ -112,8 +114,8 @@ struct EnumText<Cause> {
       "vanished",  "time_limit",   "budget",   "misconfigured", "evict_refused"};
 };
 
-// True if the table at the top has this change. No state may change to itself, and kDone never
-// changes.
+// True if the diagram in this file allows this change. No state may change to itself, and kDone
+// never changes.
 bool may_change(JobState from, JobState to);
 
 // True if the job has no hold and wants one: incomplete, queued or paused.
@@ -121,9 +123,9 @@ constexpr bool is_waiting(JobState state) {
   return state == JobState::kIncomplete || state == JobState::kQueued || state == JobState::kPaused;
 }
 
-// True if a job may wait again after an attempt that ended with this cause. The job must also have
-// pods left, or get new pods. Else it is done. After kFinished, only pods that already wait can
-// start again.
+// True if a job may wait again after an attempt that ended with this cause. For this the job must
+// also have pods left, or get new pods. Else the job is done. After kFinished, only pods that
+// already wait can start again.
 bool comes_back(Cause cause);
 
 // The scheduling gates that stop a Kubernetes pod from going to a node. A pod can lose gates, but
@@ -147,23 +149,23 @@ constexpr bool is_closed(PodGate gate) {
   return gate == PodGate::kClosed || gate == PodGate::kBoth;
 }
 
-// Returns the gates that a pod still has. The pod had the gates `known`, and a report says `seen`.
-// Gates only disappear, so only gates in both are left.
+// Returns the gates that a pod still has. The pod had the gates `known`, and a report names the
+// gates `seen`. A pod never gets a new gate, so only the gates in both are left.
 constexpr PodGate gates_left(PodGate known, PodGate seen) {
   return static_cast<PodGate>(static_cast<unsigned>(known) & static_cast<unsigned>(seen));
 }
 
-// Where a pod of a job is. Values are durable: append only.
+// The state of one pod of a job. Values are durable: append only.
 enum class PodState : std::uint8_t {
-  // It has no hold.
+  // The pod has no hold.
   kWaiting,
-  // It has a hold and is not bound.
+  // The pod has a hold and is not bound.
   kHeld,
-  // It is bound to its node, and no container has started yet.
+  // The pod is bound to its node, and none of its containers has started yet.
   kBound,
-  // One of its containers has started.
+  // One of the pod's containers has started.
   kRunning,
-  // It has ended. It holds no GPUs.
+  // The pod has ended and holds no GPUs.
   kGone
 };
 template <>

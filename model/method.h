@@ -1,6 +1,6 @@
-// The calls that change something, and who asked for an edit. A fact names the call next to its
-// request id. A request id is unique for one caller and method. So a caller may use the same id
-// with two methods.
+// The methods of calls that change something, and the stamp of an edit. A fact stores the method
+// next to the request id. A request id is unique for one caller and method. So a caller may use the
+// same id with two methods.
 // Threads: any; plain values.
 #pragma once
 
@@ -46,12 +46,13 @@ struct EnumText<Method> {
 // The author, reason and request of an edit. Every edit has a stamp, so that the facts contain the
 // audit log.
 struct EditStamp {
-  // The caller as the edge knows it ("token:ci", "loopback").
+  // The caller's name, as the service authenticated it ("token:ci", "loopback").
   std::string actor;
-  // Free text by the caller. If Subak makes the edit by itself, it is a text by Subak.
+  // The reason for the edit: free text of the caller. For Subak's own edit, Subak writes the text.
   std::string reason;
   std::string request_id;
-  // The call and the digest of its content (core/content_hash.h); set only with a request id.
+  // The method of the call, and the digest of its content (core/content_hash.h). Both are set only
+  // with a request id.
   Method method = Method::kNone;
   std::uint64_t content = 0;
   template <class V>

@@ -32,9 +32,9 @@ struct NodeUse {
   // Sums of the pods' requests, in thousandths of a CPU and in bytes.
   std::int64_t cpu_milli = 0;
   std::int64_t memory_bytes = 0;
-  // Pod slots: each pod uses one.
+  // The number of pod slots in use. Each pod uses one.
   std::int64_t pods = 0;
-  // Extended resources: each name once, sorted.
+  // The extended resources in use, sorted by name; each name occurs once.
   std::vector<ResourceCount> extended;
   // The ports that these pods use on the node.
   std::vector<HostPort> host_ports;
@@ -49,7 +49,7 @@ struct NodeUse {
   friend bool operator==(const NodeUse&, const NodeUse&) = default;
 };
 
-// The CPU and memory of a node that non-GPU pods must leave free for each free GPU.
+// The CPU and memory that non-GPU pods must leave free on a node for each free GPU.
 struct GpuHeadroom {
   // The amounts for one free GPU, in thousandths of a CPU and in bytes. 0: nothing is reserved.
   std::int64_t cpu_milli = 0;
@@ -59,10 +59,10 @@ struct GpuHeadroom {
   friend bool operator==(const GpuHeadroom&, const GpuHeadroom&) = default;
 };
 
-// A node. An edge or command builds it from `kubectl get nodes -o json`, a watch or a fleet CSV. A
-// node has one product (nvidia.com/gpu.product without -SHARED or -MIG-... suffixes). Its GPUs are
-// whole, shared by R replicas, or cut into MIG slices. `gpus` counts physical GPUs, which are the
-// installed GPUs.
+// A node. An edge or a command builds the record from a watch, from `kubectl get nodes -o json` or
+// from a fleet CSV. A node has one product (nvidia.com/gpu.product without -SHARED or -MIG-...
+// suffixes). Its GPUs are whole, shared by R replicas, or cut into MIG slices. `gpus` is the number
+// of installed physical GPUs.
 struct NodeSpec {
   // The name of the node in its cluster. Never empty.
   std::string name;
@@ -71,8 +71,8 @@ struct NodeSpec {
   std::string product;
   // The number of physical GPUs, at most limits::kMaxGpusPerNode.
   std::int64_t gpus = 0;
-  // The node's capacity of GPUs minus its allocatable GPUs: those that are installed but not
-  // usable.
+  // The number of GPUs that are installed but not usable: the node's capacity minus its allocatable
+  // GPUs.
   std::int64_t unhealthy_gpus = 0;
   // The number of replicas of each time-sliced GPU. 0 or 1: GPUs are not shared.
   std::int64_t replicas = 0;
@@ -82,20 +82,21 @@ struct NodeSpec {
   // The label nvidia.com/gpu.clique: NVLink joins nodes with the same value. Empty: no such label.
   std::string clique;
   // The groups that the node is in, nearest first: rack, block, superpod. An empty name means that
-  // the node names no group at that level (without a rack name, the clique counts as the rack). At
-  // most limits::kTopologyLevels names. Code that reads nodes leaves out empty names at the end.
+  // the node names no group at that level. If the rack name is empty, the clique counts as the
+  // rack. There are at most limits::kTopologyLevels names. The list does not end with an empty
+  // name.
   std::vector<std::string> levels;
-  // How many GPUs of the node NVLink joins: 0 = all, 1 = none, 4 = the four GPUs in each half of a
-  // box of 8.
+  // NVLink joins groups of this many GPUs of the node. 0: it joins all GPUs. 1: it joins no GPUs.
+  // 4: it joins the four GPUs in each half of a node with 8 GPUs.
   std::int64_t gpus_per_domain = 0;
-  // Allocatable CPU, memory and pod slots, in thousandths of a CPU, bytes and pods. 0: not known,
-  // so this resource never rules the node out.
+  // Allocatable CPU, memory and pod slots, in thousandths of a CPU, bytes and pods. 0: the amount
+  // is not known, so the search does not check this resource.
   std::int64_t cpu_milli = 0;
   std::int64_t memory_bytes = 0;
   std::int64_t pod_slots = 0;
   // Allocatable extended resources that are not GPUs.
   std::vector<ResourceCount> extended;
-  // The node's labels, sorted by key. Selectors and affinity are compared with them.
+  // The node's labels, sorted by key. Node selectors and node affinity match against these labels.
   std::vector<Label> labels;
   // The taints, in the order in which the node lists them.
   std::vector<Taint> taints;
@@ -107,24 +108,26 @@ struct NodeSpec {
   // up to this time.
   TimeMs not_ready_since_ms = 0;
   // Why Subak places no new pods on the node, as text: "nvidia.com/mig.config.state is pending".
-  // Pods that are already on it stay. Empty: the node is fit.
+  // Pods that are already on the node stay. Empty: the node is fit.
   std::string unfit;
-  // True: the node's labels and resources contradict each other about its GPUs. `unfit` names them.
+  // True: the node's labels and resources contradict each other about its GPUs. `unfit` names these
+  // labels and resources.
   bool contradicts = false;
-  // How far the node's clock is behind ours, in whole seconds; negative if it is ahead. 0: less
-  // than limits::kClockOffMs, or not measured.
+  // How far the node's clock is behind the service's clock: whole seconds, in milliseconds.
+  // Negative: the clock is ahead. 0: the difference is below limits::kClockOffMs or not measured.
   DurationMs clock_behind_ms = 0;
-  // The time at which the node lost its clique label. 0: it has the label, or never had one. The
-  // node stays in its last clique until limits::kCliqueKeptMs after this time. No edge reports this
-  // field: only the engine sets it.
+  // The time at which the node lost its clique label. 0: the node has the label, or never had one.
+  // The node stays in its last clique until limits::kCliqueKeptMs after this time. No edge reports
+  // this field: only the engine sets it.
   TimeMs clique_lost_ms = 0;
   // The clique whose label the node has lost. The node no longer shares a domain with other nodes,
-  // but NVLink still joins it to that clique. So a gang cannot have the node as an exclusive
-  // domain. A gang can have that clique exclusively only if no pod uses this node. No edge reports
-  // this field: the engine stores it until the node has a label again or is removed.
+  // but NVLink still joins it to that clique. So a gang cannot reserve the node as an exclusive
+  // domain. A gang can reserve the former clique exclusively only if no pod uses this node. No edge
+  // reports this field: the engine stores it until the node has a label again or is removed.
   std::string former_clique;
 
-  // Returns the name of the group at level `k`; empty if there is none. Level 0 is the nearest.
+  // Returns the name of the node's group at level `k`; empty if there is none. Level 0 is the
+  // nearest.
   const std::string& level(std::size_t k) const {
     static const std::string kNone;
     return k < levels.size() ? levels[k] : kNone;
@@ -174,14 +177,14 @@ struct NodeSpec {
   friend bool operator==(const NodeSpec&, const NodeSpec&) = default;
 };
 
-// Where one pod of a gang is: its node, its GPUs on the node, and its cost.
+// The slot of one pod of a gang: its node, its GPUs on the node, and its cost.
 struct PodSlot {
   // The node; 0: the pod has no slot.
   NodeId node;
   // The indexes of the pod's GPUs on the node, as bits. 0 for MIG slices and pods without GPUs.
   std::uint64_t gpu_mask = 0;
-  // The charge of the pod: 1000 for each GPU, floor(1000/R) for each replica, mig_slice_milligpu()
-  // for each slice, or the part of a GPU that the pod asks for.
+  // The cost of the pod in milli-GPU: 1000 for each GPU, floor(1000/R) for each replica,
+  // mig_slice_milligpu() for each slice, or the part of a GPU that the pod asks for.
   MilliGpu milligpu = 0;
 
   template <class V>

@@ -1,5 +1,5 @@
-// Settings of an operator for the complete service: modes of clusters and namespaces, and the
-// numbers that steer decisions. Plain values in inputs and facts.
+// Settings that an operator makes for the complete service: modes of clusters and namespaces, and
+// the policy. All are plain values in inputs and facts.
 #pragma once
 
 #include <array>
@@ -17,11 +17,11 @@
 
 namespace subak {
 
-// What Subak may do in a cluster or namespace. Values are durable: append only.
+// The mode of a cluster or namespace: what Subak may do there. Values are durable: append only.
 enum class Mode : std::uint8_t {
   // Subak writes nothing to the cluster and charges every GPU pod.
   kObserve,
-  // The same as kObserve, but admission adds warnings.
+  // The same as kObserve, but the webhook also adds warnings to its answers.
   kWarn,
   // Subak gates, queues and places pods.
   kEnforce,
@@ -49,11 +49,12 @@ struct NamespaceMode {
 struct PriorityClass {
   // Letters a-z, digits and "-". No two classes have the same name.
   std::string name;
-  // The priority of the class's jobs (PodRecord::priority). No two classes have the same one.
+  // The priority of the class's jobs (PodRecord::priority). No two classes have the same priority.
   std::int32_t priority = 0;
   // True: jobs of the class may preempt jobs of their own account that have a lower priority.
   bool preempts = false;
-  // The accounts whose jobs may use the class. Accounts below these may use it too. Empty: all.
+  // The accounts whose jobs may use the class. Accounts below these may use the class too. Empty:
+  // all accounts may use it.
   std::vector<std::string> accounts;
   template <class V>
   void fields(V& v) {
@@ -65,35 +66,36 @@ struct PriorityClass {
   friend bool operator==(const PriorityClass&, const PriorityClass&) = default;
 };
 
-// The numbers that steer decisions. One input sets them all at once (in::SetPolicy, which refuses
-// numbers out of range). docs/design has a page for most of them.
+// The policy: the settings that all decisions use. One input sets all settings at once
+// (in::SetPolicy, which refuses numbers out of range). docs/design has a page for most settings.
 struct Policy {
   // The order of jobs between accounts (accounting/order.h).
   OrderPolicy order = OrderPolicy::kTargetShare;
-  // The half-life of usage; 0: usage does not decay. It cannot change once usage exists.
+  // The half-life of usage; 0: usage does not decay. The half-life cannot change once usage exists.
   DurationMs half_life_ms = 7 * kDayMs;
-  // A hold whose pod is not bound after this time is released. At least 1 s.
+  // Subak releases a hold whose pod is not bound after this time. At least 1 s.
   DurationMs hold_ms = 10 * kMinuteMs;
   // A job that has waited this long and does not fit in its turn may get reserved nodes; 0 = never.
   DurationMs patience_ms = 2 * kHourMs;
-  // `tick_ms` and `tick_charge_end` count only for OrderPolicy::kUsageTick, the model of Slurm.
-  // `tick_ms` is Slurm's PriorityCalcPeriod. With `tick_charge_end`, a job is charged at its end
-  // for the time since the last tick.
+  // `tick_ms` and `tick_charge_end` apply only to OrderPolicy::kUsageTick, which models Slurm.
+  // `tick_ms` is Slurm's PriorityCalcPeriod. If `tick_charge_end` is true, Subak charges a job at
+  // its end for the time since the last tick.
   DurationMs tick_ms = 5 * kMinuteMs;
   bool tick_charge_end = true;
-  // The default for accounts that set nothing. True: a job is asked to end after its time limit
-  // plus `time_limit_grace_ms`. False: a time limit only predicts when the job's GPUs will be free.
+  // The default for accounts without a setting of their own. True: Subak asks a job to end after
+  // its time limit plus `time_limit_grace_ms`. False: a time limit only predicts when the job's
+  // GPUs will be free.
   bool enforce_time_limits = false;
   DurationMs time_limit_grace_ms = 5 * kMinuteMs;
-  // The planned run time of a job without a time limit. It doubles each time that the job runs
-  // longer than planned. 0 = no run time is planned.
+  // The planned run time of a job without a time limit. Subak doubles the job's planned run time
+  // each time that the job runs longer. 0 = no run time is planned.
   DurationMs default_time_limit_ms = kDayMs;
-  // The most reservations of a cluster at one time; 0 = none.
+  // The most jobs of a cluster with a reservation at one time; 0 = none.
   std::uint32_t reserve_jobs = 4;
-  // Rules for NVLink domains of several nodes (DomainRules of placement/fleet/fleet.h): the number
-  // of empty domains of each cluster and product that only large gangs may use.
+  // The number of empty NVLink domains of several nodes, per cluster and product, that only large
+  // gangs may use (DomainRules of placement/fleet/fleet.h).
   std::uint32_t keep_whole = 0;
-  // The most gangs with a ComputeDomain in one domain; 0 = any number.
+  // The most gangs with a ComputeDomain in one NVLink domain of several nodes; 0 = any number.
   std::uint32_t clique_gangs = 1;
   // On a GPU node, the CPU and memory that non-GPU pods leave for each free GPU. 0 = nothing is
   // reserved.
@@ -102,14 +104,15 @@ struct Policy {
   // Whether jobs within quota take GPUs back from jobs that borrow them (docs/design/0084). This
   // works only with OrderPolicy::kTargetShare.
   bool reclaim = true;
-  // A job is asked to give GPUs back only after its attempt has run for this long.
+  // Subak asks a job to give GPUs back only after its attempt has run for this long.
   DurationMs reclaim_min_run_ms = 10 * kMinuteMs;
-  // A job that gives GPUs back should be gone a minute after its pods' grace period. A longer grace
-  // period than this counts as this one, and its job gives GPUs last.
+  // A job that gives GPUs back should be gone a minute after its pods' grace period. If the grace
+  // period is longer than this maximum, Subak expects the end after this maximum, and takes GPUs
+  // from such jobs last.
   DurationMs reclaim_max_grace_ms = 10 * kMinuteMs;
   // System namespaces in addition to kSystemNamespaces. Subak does not gate their pods, and the
-  // platform pays for these pods unless an account names the namespace. A * at the end matches any
-  // text.
+  // platform pays for these pods unless an account names the namespace. A * at the end of a name
+  // matches any text.
   std::vector<std::string> system_namespaces;
   // The priority classes. While there are none, the priority of a job is a number
   // (parse_priority()).
@@ -140,7 +143,8 @@ struct Policy {
 };
 
 // System namespaces of every cluster: those of Kubernetes and Subak, and the default namespaces of
-// NVIDIA's operators. Only full names match, because a common prefix may belong to any team.
+// NVIDIA's operators. The array has full names, not prefixes, because any team may own a namespace
+// with the same prefix.
 inline constexpr std::array<std::string_view, 9> kSystemNamespaces{"kube-system",
                                                                    "kube-public",
                                                                    "kube-node-lease",
@@ -150,7 +154,8 @@ inline constexpr std::array<std::string_view, 9> kSystemNamespaces{"kube-system"
                                                                    "nvidia-network-operator",
                                                                    "nvidia-device-plugin",
                                                                    "nvidia-dra-driver-gpu"};
-// True for one of kSystemNamespaces or of the policy's system namespaces.
+// True if the namespace is one of kSystemNamespaces or matches one of the policy's system
+// namespaces.
 bool is_system_namespace(const Policy& policy, std::string_view ns);
 
 // The priority of one job.
@@ -162,25 +167,25 @@ struct Priority {
   friend bool operator==(const Priority&, const Priority&) = default;
 };
 
-// Reads a priority while the policy has no classes: low, normal, high or a whole number. nullopt:
-// the text is none of these.
+// Reads a priority if the policy has no classes: low, normal, high or a whole number. Returns
+// nullopt for any other text.
 std::optional<std::int32_t> parse_priority(std::string_view text);
 
 // True if a priority class may have this name: a-z, 0-9 and -, with a letter first, and at most 63
-// bytes. So no name is a number.
+// bytes. So no class name can be read as a number.
 bool is_class_name(std::string_view name);
 // True if jobs of the account may use the class. `account`: the path of the account or of a user;
 // empty: the job has no account yet.
 bool may_use(const PriorityClass& priority_class, std::string_view account);
-// Returns the class with this priority that jobs of the account may use. nullptr: there is none.
-// The pointer is valid as long as the policy.
+// Returns the class that has this priority and that jobs of the account may use; nullptr if there
+// is none. The pointer is valid as long as the policy.
 const PriorityClass* class_with(const Policy& policy, std::int32_t priority,
                                 std::string_view account);
 
-// Returns the priority that the text stands for in a job of the account. Without classes it is that
-// of parse_priority(). With classes the text must be the name of a class that the account may use.
-// kInvalid: it is not. `got` of the error is the text and `want` lists what may be there; the
-// caller sets `field`.
+// Returns the priority that the text means for a job of the account. If the policy has no classes,
+// the function reads the text with parse_priority(). Else the text must be the name of a class that
+// the account may use. Any other text gives the error kInvalid. In the error, `got` is the text,
+// and `want` lists the allowed texts; the caller sets `field`.
 Result<Priority> read_priority(const Policy& policy, std::string_view account,
                                std::string_view text);
 

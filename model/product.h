@@ -1,5 +1,5 @@
-// Reads a GPU product's name: which card it is, whether NVLink joins its GPUs, and in which form
-// the node offers its GPUs. Names are those of NVIDIA's feature discovery (label
+// Reads the name of a GPU product: the card, whether NVLink joins its GPUs, and in which form the
+// node offers its GPUs. The names come from NVIDIA's feature discovery (label
 // nvidia.com/gpu.product), such as "NVIDIA-H100-80GB-HBM3". The suffix "-MIG-1g.10gb" says that
 // every card is cut into slices of this profile (MIG strategy single). The suffix "-SHARED" says
 // that each GPU has several replicas.
@@ -13,15 +13,15 @@
 
 namespace subak {
 
-// Returns the card alone: "NVIDIA-H100-80GB-HBM3-MIG-1g.10gb-SHARED" -> "NVIDIA-H100-80GB-HBM3".
-// The result is a part of `product`.
+// Returns the name of the card, without suffixes: "NVIDIA-H100-80GB-HBM3-MIG-1g.10gb-SHARED" ->
+// "NVIDIA-H100-80GB-HBM3". The result is a view into `product`.
 std::string_view base_product(std::string_view product);
 // Returns the profile of the slices, such as "1g.10gb"; empty if the cards are not cut.
 std::string_view product_profile(std::string_view product);
 
 // True if NVLink can join GPUs of this product. False for cards without an NVLink connector: even a
 // configured clique or domain size does not link such cards. True for all other cards, even unknown
-// cards. For these, NodeSpec::gpus_per_domain decides.
+// cards. For cards with true, NodeSpec::gpus_per_domain says which GPUs are linked.
 // Source: NVIDIA's data sheets of A2, A10, A16, L2, L4, L20, L40, L40S, T4, P4, P40, M10, M60, of
 // the RTX Ada generation and of RTX PRO Blackwell.
 bool has_nvlink(std::string_view product);
@@ -38,8 +38,8 @@ bool nvlink_joins_nodes(std::string_view product);
 // Source: GKE documentation, "Available GPU models"; feature discovery's names of these cards.
 std::string_view gke_product(std::string_view accelerator);
 
-// Returns how many GPUs of a node NVLink joins, as far as the product's name says. The result has
-// the form of NodeSpec::gpus_per_domain: 0 = all GPUs of the node, 1 = none.
+// Returns how many GPUs of a node NVLink joins, as far as the product's name tells. The result is a
+// value for NodeSpec::gpus_per_domain: 0 = all GPUs of the node, 1 = none.
 //   boards (SXM; HGX, DGX, GH200, GB200, GB300)     0: switches or the board join all of them
 //   cards that bridges may join (PCIe and NVL forms  1: no label says which cards bridges join
 //     of A100, H100, H200 ...; A30, A40, RTX, Quadro,
@@ -54,13 +54,13 @@ std::int64_t gpus_per_nvlink_domain(std::string_view product);
 // Returns the pod with its GPUs in the form in which the node's device plugin counts them. On
 // products whose name ends in "-MIG-..." or "-SHARED", one nvidia.com/gpu is a slice or a replica.
 // So a pod that asks for nvidia.com/gpu asks for slices or replicas in two cases:
-//   - it names only such products, by selector, required affinity or `products`
-//   - it names GKE's pools of slices (gke-gpu-partition-size) or of shared GPUs
+//   - the pod names only such products, by selector, required affinity or `products`
+//   - the pod names GKE's pools of slices (gke-gpu-partition-size) or of shared GPUs
 //     (gke-max-shared-clients-per-gpu, gke-gpu-sharing-strategy)
 // A pod asks for whole GPUs if it also names products or pools of whole GPUs, or if it names no
-// product. Slices that are also shared count as slices. All other pods are returned unchanged.
-// Source: k8s-device-plugin, strategies of MIG and of time-slicing; GKE documentation, "Run
-// multi-instance GPUs" and "GPU time-sharing".
+// product. Slices that are also shared count as slices. The function returns all other pods
+// unchanged. Source: k8s-device-plugin, strategies of MIG and of time-slicing; GKE documentation,
+// "Run multi-instance GPUs" and "GPU time-sharing".
 PodShape as_offered(PodShape pod);
 
 }  // namespace subak

@@ -1,7 +1,7 @@
-// A job's request to the fleet: pods in rank order, each with its Kubernetes constraints, and how
-// close together their GPUs must be. These are plain records that travel in inputs and facts. Enum
-// values are durable: append only. model/bounds.h has the bounds of every text, list and number. A
-// record that has the name of a Kubernetes type (k8s.io/api core/v1) means what that type means.
+// The request of a job: its pods in rank order, each with its Kubernetes constraints, and how close
+// together their GPUs must be. These are plain records that travel in inputs and facts. Enum values
+// are durable: append only. model/bounds.h has the bounds of every text, list and number. A record
+// with the name of a Kubernetes type (k8s.io/api core/v1) means the same as this type.
 #pragma once
 
 #include <array>
@@ -16,7 +16,7 @@
 
 namespace subak {
 
-// How a pod asks for GPUs. A node offers its GPUs in one of these forms, or in several.
+// The form in which a pod asks for GPUs. A node offers its GPUs in one or several of these forms.
 enum class GpuKind : std::uint8_t {
   // No GPU: the pod takes CPU, memory and a pod slot only.
   kNone,
@@ -76,14 +76,14 @@ struct AffinityTerm {
   friend bool operator==(const AffinityTerm&, const AffinityTerm&) = default;
 };
 
-// A toleration matches a taint if their effects and keys match. For Equal, the values must match
-// too.
+// A toleration matches a taint if their effects and keys match. With the operator Equal, the values
+// must match too.
 struct Toleration {
   // The taint's key. An empty key with Exists matches every taint.
   std::string key;
   // "Equal" or "Exists". Empty: Equal.
   std::string op;
-  // The taint's value, which is compared only for Equal.
+  // The taint's value, which matters only for Equal.
   std::string value;
   // The taint's effect. Empty: the toleration matches every effect.
   std::string effect;
@@ -97,7 +97,7 @@ struct Toleration {
   friend bool operator==(const Toleration&, const Toleration&) = default;
 };
 
-// A node with a blocking taint takes only pods that tolerate it.
+// A taint of a node. A node with a blocking taint takes only pods that tolerate the taint.
 struct Taint {
   std::string key;
   std::string value;
@@ -112,7 +112,8 @@ struct Taint {
   friend bool operator==(const Taint&, const Taint&) = default;
 };
 
-// Two pods on one node must not have the same port and protocol on the same address.
+// A port of the node that a pod uses. Two pods on one node must not have the same port and protocol
+// on the same address.
 struct HostPort {
   std::int32_t port = 0;
   // "TCP", "UDP" or "SCTP". Empty: TCP.
@@ -145,14 +146,13 @@ struct ResourceCount {
 // CPU and memory are the pod's requests. Both node_selector and affinity must match the node.
 struct PodShape {
   GpuKind kind = GpuKind::kNone;
-  // The number of whole GPUs, replicas or slices; `kind` says which. Not used for kNone and
-  // kFraction.
+  // The number of whole GPUs, replicas or slices, as `kind` says. Not used for kNone and kFraction.
   std::int64_t gpus = 0;
   // Only for kFraction: thousandths of one GPU, 1 to 999.
   MilliGpu milligpu = 0;
   // Only for kMig: "1g.10gb", without "mig-".
   std::string profile;
-  // The GPU products that the pod may have. Empty: any.
+  // The GPU products that the pod may use. Empty: any product.
   std::vector<std::string> products;
   // The requested CPU in thousandths.
   std::int64_t cpu_milli = 0;
@@ -162,10 +162,10 @@ struct PodShape {
   std::vector<ResourceCount> extended;
   // Labels that the node must have, each with this value. Empty: any node.
   std::vector<Label> node_selector;
-  // Required node affinity: one of the terms must match. Empty: any node.
+  // Required node affinity: at least one of the terms must match the node. Empty: any node.
   std::vector<AffinityTerm> affinity;
   std::vector<Toleration> tolerations;
-  // Ports of the node that the pod takes for itself.
+  // The ports of the node that the pod uses.
   std::vector<HostPort> host_ports;
 
   template <class V>
@@ -199,8 +199,8 @@ struct PodGroup {
   friend bool operator==(const PodGroup&, const PodGroup&) = default;
 };
 
-// The complete gang, with ranks 0..N-1 in the order of its groups. Either all of its pods start, or
-// none.
+// The request of a complete gang. Its pods have the ranks 0 to N-1 in the order of the groups.
+// Either all of its pods start, or none.
 struct GangRequest {
   // The groups of pods. Empty for a job of pods, whose shapes come with the pods
   // (fact::JobCreated).
@@ -222,8 +222,8 @@ struct GangRequest {
   friend bool operator==(const GangRequest&, const GangRequest&) = default;
 };
 
-// True if the request wants NVLink to join the GPUs of its pods, even if only as a preference. This
-// is so if its topology asks for NVLink, or if it has segments and no topology.
+// True if the request wants NVLink to join the GPUs of its pods, even if only as a preference. Such
+// a request has a topology with NVLink, or it has segments and no topology.
 inline bool wants_nvlink(const GangRequest& r) {
   const GangTerms& t = r.terms;
   return t.topology == Topology::kNvlink || t.topology == Topology::kNvlinkExclusive ||
