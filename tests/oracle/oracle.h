@@ -343,9 +343,6 @@ class Oracle {
   static std::string text_of(const Candidate& c);
   void set_keys(std::vector<Candidate>& all) const;
   void judge_order(const Job& chosen);
-  // True if another job is in its turn, which would borrow, and the chosen one could claim from it.
-  // A pass serves such a job first (docs/design/0084).
-  bool is_served_first(const Job& chosen) const;
   void judge_nobody_waits();
 
   Options options_;

@@ -282,19 +282,6 @@ Oracle::Choice Oracle::choose(AccountId id) const {
   return out;
 }
 
-bool Oracle::is_served_first(const Job& chosen) const {
-  if (!policy_.reclaim || policy_.order != OrderPolicy::kTargetShare) return false;
-  const Choice turn = choose(kRootAccount);
-  if (turn.job == nullptr || turn.within || turn.job->id == chosen.id) return false;
-  bool entitled = false;
-  for (const Account* a = account(chosen.leaf); a && !below(turn.job->leaf, a->id);
-       a = account(a->parent)) {
-    entitled = quota(a->id) > 0;
-    if (entitled && !covers(a->id, chosen)) return false;
-  }
-  return entitled;
-}
-
 // At each node from the root down to the job's account, the chosen child is not behind any other.
 void Oracle::judge_order(const Job& chosen) {
   if (reservations_ > 0 || policy_.order == OrderPolicy::kUsageTick) return;
@@ -303,7 +290,7 @@ void Oracle::judge_order(const Job& chosen) {
   const bool doubt = std::any_of(jobs_.begin(), jobs_.end(),
                                  [this](const Job& j) { return is_waiting(j) && !may_start(j); });
   if (doubt && policy_.order != OrderPolicy::kFifo) return;
-  if (is_served_first(chosen)) return;
+  if (OracleQuota(*this).is_served_first(chosen)) return;
   ++judged_;
   if (policy_.order == OrderPolicy::kFifo) {
     for (const Job& j : jobs_) {

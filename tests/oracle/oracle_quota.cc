@@ -107,6 +107,19 @@ bool OracleQuota::may_claim(const Oracle::Job& claimant, ClaimRight right) const
          });
 }
 
+bool OracleQuota::is_served_first(const Oracle::Job& chosen) const {
+  if (!may_claim(chosen, ClaimRight::kReclaim)) return false;
+  const Oracle::Choice turn = o_.choose(kRootAccount);
+  if (turn.job == nullptr || turn.within || turn.job->id == chosen.id) return false;
+  bool entitled = false;
+  for (const Oracle::Account* a = o_.account(chosen.leaf); a && !o_.below(turn.job->leaf, a->id);
+       a = o_.account(a->parent)) {
+    entitled = o_.quota(a->id) > 0;
+    if (entitled && !o_.covers(a->id, chosen)) return false;
+  }
+  return entitled;
+}
+
 std::string OracleQuota::why_not(const Oracle::Job& claimant, ClaimRight right,
                                  const Oracle::Job& v) const {
   if (v.origin != JobOrigin::kApi && v.origin != JobOrigin::kPods) return "not started by Subak";

@@ -33,6 +33,9 @@ class OracleQuota {
   bool breaks_promise(const Oracle::Job& j, const std::string& product) const;
   // True if the policy gives the job this right to claim.
   bool may_claim(const Oracle::Job& claimant, ClaimRight right) const;
+  // True if another job is in its turn, which would borrow, and the chosen one could claim from it.
+  // A pass serves such a job first (docs/design/0089).
+  bool is_served_first(const Oracle::Job& chosen) const;
   // Why a job that is not ending may not give; empty: it may.
   std::string why_not(const Oracle::Job& claimant, ClaimRight right, const Oracle::Job& v) const;
 
