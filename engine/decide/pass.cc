@@ -92,10 +92,12 @@ bool yields_to_entitled(const Decision& d, const state::Job& job) {
          !derive::is_within_quota(d.s, job);
 }
 
-enum class Reserved { kAll, kFirm };
+// kFirm: only jobs to which no other job comes first. kNew: reservations of this pass, which it does
+// not cancel.
+enum class Reserved { kAll, kFirm, kNew };
 
 // Starts jobs on their reserved nodes, out of turn. Other jobs may use the nodes that are left
-// over. kFirm: only jobs to which no other job comes first.
+// over.
 bool start_reserved(Decision& d, Reserved which) {
   bool any = false;
   for (const state::Reservation& r : all_reservations(d)) {
@@ -109,7 +111,7 @@ bool start_reserved(Decision& d, Reserved which) {
       must(d.s.clusters().reservation_of(r.job) == nullptr,
            "a job that started has no reservation");
       any = true;
-    } else if (!derive::FreeFor(d.s, job, r.start_ms).is_held(r.nodes)) {
+    } else if (which != Reserved::kNew && !derive::FreeFor(d.s, job, r.start_ms).is_held(r.nodes)) {
       cancel_reservation(d, r, found.blocked_by_rule.has_value());
     }
   }
@@ -419,6 +421,8 @@ void decide(Decision& d, const in::Pass& /*i*/, PassMemory& memory) {
     reserve_in_order(d, memory, too_late);
     fill(d, memory, work);
     pull(d, memory);
+    // Some jobs can start only on reserved nodes: `keepWhole` leaves these nodes to no other job.
+    if (start_reserved(d, Reserved::kNew)) walked = Walked::kAgain;
     // Nodes that are no longer reserved are free for others.
     if (memory.reserved_at != d.s.reserved_nodes().version() || freed != freed_point(d))
       walked = Walked::kAgain;

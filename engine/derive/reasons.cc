@@ -358,11 +358,11 @@ std::vector<RankStep> ranking(const State& s, const state::Job& job, TimeMs t) {
 
 namespace {
 
-// True if the next pass starts the job although nodes are reserved: the jobs of these reservations
-// start too, or their reservations end.
-bool starts_beside_reserved(const State& s, const Places& places, const state::Job& job) {
-  if (job.state != JobState::kQueued || s.reserved_nodes().empty() || !places.starts_next)
-    return false;
+// True if the next pass starts the job although nodes are reserved or GPUs are claimed for others:
+// these jobs start too, or their reservations or claims end.
+bool starts_beside_others(const State& s, const Places& places, const state::Job& job) {
+  const bool set_aside = !s.reserved_nodes().empty() || !s.claims().all().empty();
+  if (job.state != JobState::kQueued || !set_aside || !places.starts_next) return false;
   return places.starts_next(job.id).value_or(false);
 }
 
@@ -378,7 +378,7 @@ std::vector<Reason> reasons_to_wait(const State& s, const Places& places, const 
                                     std::size_t position) {
   std::vector<Reason> out;
   if (auto claimant = claimant_waits(s, places, job)) return {*std::move(claimant)};
-  if (starts_beside_reserved(s, places, job)) return {starts_next()};
+  if (starts_beside_others(s, places, job)) return {starts_next()};
   if (const state::Pod* const pod = job.disputing(); pod != nullptr) {
     out.push_back(reason(ReasonToken::kMisconfigured, job.name, pod->dispute));
   }
@@ -426,7 +426,7 @@ Reason first_reason(const State& s, const Places& places, const state::Job& job,
                     std::size_t position) {
   if (!job.waits()) return beyond_gang(job);
   if (auto claimant = claimant_waits(s, places, job)) return *std::move(claimant);
-  if (starts_beside_reserved(s, places, job)) return starts_next();
+  if (starts_beside_others(s, places, job)) return starts_next();
   std::vector<Reason> rules;
   const bool queued = job.state == JobState::kQueued;
   must(!queued || job.shape, "a queued job has one request");

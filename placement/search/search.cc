@@ -181,7 +181,10 @@ std::optional<Placement> Search::find(const FleetView& fleet_view, ShapeId shape
   Sought& sought = impl_->ask(shape);
   const Scene scene(fleet_view);
   bool saw_reserved = false;
-  if (!scene.as_it_is()) return search(*impl_, s, sought, scene, owner, without, &saw_reserved);
+  // The search for a gang of several shapes is not exact: it may find a placement on fewer nodes that
+  // it does not find on more. So a failure says nothing about other reserved nodes.
+  const bool may_recall = scene.as_it_is() && (s.pods.size() == 1 || scene.reserved == nullptr);
+  if (!may_recall) return search(*impl_, s, sought, scene, owner, without, &saw_reserved);
   if (still_fails(*impl_, s, sought, scene, owner)) return std::nullopt;
   auto placement = search(*impl_, s, sought, scene, owner, without, &saw_reserved);
   if (!without.empty()) return placement;

@@ -444,7 +444,7 @@ TEST_F(Start, HelpAndVersionAreDone) {
   for (const Setting& s : settings()) EXPECT_THAT(out_.str(), HasSubstr(std::string(s.flag)));
   for (const char* shown : {"(default: var/subak.db) [state]",
                             "HTTPS (default: 127.0.0.1:9443)",
-                            "without a mode of their own (default: observe)",
+                            "warn or enforce (default: observe) [mode]",
                             "(default: target-share)",
                             "(default: 7d)",
                             "pods are bound (default: 10m)",

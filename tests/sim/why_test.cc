@@ -159,7 +159,13 @@ void mend_nodes(Engine& engine) {
   }
 }
 
-void end_all(Engine& engine) {
+void end_all(Engine& engine, JobId waits) {
+  for (const ClaimRow& claim : engine.claims("")) {
+    if (claim.job == waits) continue;
+    in::CancelJob cancel;
+    cancel.job = claim.job;
+    ASSERT_TRUE(apply(engine, cancel));
+  }
   for (const JobRow& row : engine.jobs(JobId(), SIZE_MAX, std::nullopt, "")) {
     if (row.state == JobState::kDone) continue;
     const auto job = engine.job(row.id, true);
@@ -310,7 +316,7 @@ bool mend(Engine& engine, const Explanation& why, const Reason& reason) {
     case ReasonToken::kTopologyPlacementFailed:
     case ReasonToken::kMigGeometry:
       if (reason.blockers.empty()) return false;  // nothing but other nodes would do
-      end_all(engine);
+      end_all(engine, why.job.id);
       return true;
     case ReasonToken::kNodeConditions:
       outlive_backoffs(engine);
