@@ -358,10 +358,14 @@ std::vector<RankStep> ranking(const State& s, const state::Job& job, TimeMs t) {
 
 namespace {
 
-// True if the next pass starts the job although nodes are reserved or GPUs are claimed for others:
-// these jobs start too, or their reservations or claims end.
+// True if the next pass starts the job although something is set aside for others: reserved nodes,
+// claimed GPUs, empty NVLink domains, or CPU and memory for free GPUs. These others start too, or
+// nothing is set aside for them any more.
 bool starts_beside_others(const State& s, const Places& places, const state::Job& job) {
-  const bool set_aside = !s.reserved_nodes().empty() || !s.claims().all().empty();
+  const Policy& policy = s.policy();
+  const bool set_aside = !s.reserved_nodes().empty() || !s.claims().all().empty() ||
+                         policy.keep_whole > 0 || policy.cpu_per_gpu_milli > 0 ||
+                         policy.memory_per_gpu_bytes > 0;
   if (job.state != JobState::kQueued || !set_aside || !places.starts_next) return false;
   return places.starts_next(job.id).value_or(false);
 }

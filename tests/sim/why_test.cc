@@ -317,6 +317,11 @@ bool mend(Engine& engine, const Explanation& why, const Reason& reason) {
     case ReasonToken::kMigGeometry:
       if (reason.blockers.empty()) return false;  // nothing but other nodes would do
       end_all(engine, why.job.id);
+      if (reason.subject == "compute-domain") {  // reserved nodes may be in the way too
+        Policy policy = engine.policy();
+        policy.clique_gangs = 0;
+        return apply(engine, in::SetPolicy{policy});
+      }
       return true;
     case ReasonToken::kNodeConditions:
       outlive_backoffs(engine);
