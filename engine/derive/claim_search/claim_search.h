@@ -1,5 +1,5 @@
 // Finds the jobs that must give GPUs back so that a queued job can start, and the slots that this
-// job then gets (docs/design/0084, 0085).
+// job then gets (docs/design/0049, 0084, 0085).
 //
 // Threads: one at a time; the object refers to state and search. Cached results do not influence
 // what is found.
@@ -58,7 +58,8 @@ class ClaimSearch {
   // few as are enough. A claim for a larger gang takes all givers in a group of nodes, or in as few
   // groups as are enough, in the order of Units::in_order(). The groups are NVLink domains, racks
   // or nodes. If the groups are not enough, the claim takes givers from the front of the order.
-  // Givers that are not needed are then left out, beginning with the largest loss.
+  // In the end, the search leaves out givers that the claim does not need, the largest loss first
+  // (loss_of() of units.h).
   //
   // The first call for a cluster and a product costs O(nodes + holds). Each call also costs O(1)
   // placement searches for each victim, and one for each binary digit of the number of givers or

@@ -1,4 +1,4 @@
-// The order in which jobs give GPUs back for one claimant (docs/design/0084).
+// The order in which jobs give GPUs back for one claimant (docs/design/0049).
 // Threads: one at a time; the object refers to the state and the candidates.
 #pragma once
 
