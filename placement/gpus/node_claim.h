@@ -1,5 +1,5 @@
-// GPUs of one node that are claimed for a queued job: they are promised to this job, but other jobs
-// hold them until those jobs end. Private to placement, except struct NodeClaim.
+// GPUs of one node that are claimed for a queued job. Other jobs hold these GPUs until they end,
+// and then no job but the claimant gets the GPUs. Private to placement, except struct NodeClaim.
 #pragma once
 
 #include <cstdint>
