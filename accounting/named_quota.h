@@ -7,8 +7,8 @@
 // borrows these GPUs.
 //
 // Each account has for each product:
-//   promised   the larger of two amounts: the account's own quota by name, and the children's sum
-//              of `promised` amounts.
+//   promised   the GPUs that quotas by name guarantee at or below the account. It is the larger of
+//              two amounts: the account's own quota by name, and the children's sum of `promised`.
 //   by name    the part of `promised` that the account holds. It is the larger of two amounts: the
 //              GPUs that its own quota by name covers, and the children's sum of `by name` amounts.
 //   of any     the account's GPUs beyond `by name`, up to its quota of any product. Only accounts
@@ -36,10 +36,10 @@ class NamedQuota {
   // The product whose amounts this class sums. It is never kOfAny.
   ProductId product() const { return product_; }
 
-  // Computes the rows of the account and of the accounts above it again. Call refresh() after a
-  // change of the account's quota or holds. O(depth).
+  // Computes the amounts of the account and of the accounts above it again. Call refresh() after
+  // the account's quota or the GPUs that it holds have changed. O(depth).
   void refresh(const Nodes& nodes, AccountId id);
-  // Returns the amount that is promised by name to all accounts together.
+  // Returns the milli-GPU that quotas by name guarantee to all accounts together.
   MilliGpu promised() const { return promised_; }
   // Returns the part of promised() that accounts hold.
   MilliGpu by_name() const { return by_name_; }

@@ -1,6 +1,6 @@
 // Sums over the account tree, for rules that depend on the quotas of other accounts. The sums are
 // up to date after each start, end and edit:
-//   - for each product that some quota names, the amount promised by name
+//   - for each product that some quota names (such as H100=4), the GPUs that these quotas guarantee
 //     (accounting/named_quota.h)
 //   - the part of unused quota that accounts do not lend (accounting/unlent_quota.h)
 //
@@ -32,7 +32,7 @@ class QuotaSums {
   // for each sum. The first account that names a product costs O(accounts x depth), and so does the
   // first account with a `lend`.
   void edited(const Nodes& nodes, AccountId id);
-  // Call it after the amount of the product that the account holds has changed.
+  // Call it after the number of GPUs of the product that the account `leaf` holds has changed.
   void changed(const Nodes& nodes, AccountId leaf, ProductId product);
 
   // True if some quota names a product, or ever named one.
@@ -40,12 +40,12 @@ class QuotaSums {
   // Returns the sums of the product; nullptr if no quota ever named the product. The pointer is
   // valid until edited().
   const NamedQuota* named(ProductId product) const;
-  // Returns the amount of this product that quotas promise by name; 0 if no quota names the
-  // product.
+  // Returns the milli-GPU that all quotas of this product guarantee together; 0 if no quota names
+  // the product.
   MilliGpu promised_by_name(ProductId product) const {
     return named(product) == nullptr ? 0 : named(product)->promised();
   }
-  // Returns the part of promised_by_name() that accounts do not hold now.
+  // Returns the part of promised_by_name() that the accounts with these quotas do not hold now.
   MilliGpu unused_by_name(ProductId product) const {
     return named(product) == nullptr ? 0 : named(product)->promised() - named(product)->by_name();
   }

@@ -126,9 +126,9 @@ class AccountTree {
   // changes only from the account's last change on.
   void release(AccountId leaf, ProductId product, MilliGpu amount, bool was_running, TimeMs now);
 
-  // Begins a claim, or ends a claim if the amount is negative. A claim promises a job GPUs that
-  // other jobs still hold. The amount counts as held for every account on the path, but no meter
-  // changes.
+  // Begins a claim, or ends a claim if the amount is negative. A claim sets GPUs aside for a job
+  // while other jobs still hold them. The amount counts as held for every account on the path, but
+  // no meter changes.
   void claim(AccountId leaf, ProductId product, MilliGpu amount);
 
   // Returns the sums for rules that depend on the quotas of other accounts. Pass nodes() to the

@@ -24,7 +24,7 @@ enum class ReasonToken : std::uint8_t {
   kNext,
   // The job or its account is on hold, or the account drains.
   kOnHold,
-  // Subak has seen fewer pods than the gang needs.
+  // Fewer pods can be placed than the gang needs, or the gang's size or account is not known.
   kGangIncomplete,
   // Subak has not yet read the complete list of the cluster's nodes and pods.
   kWaitingForNodes,

@@ -37,7 +37,7 @@ namespace subak {
 // Why a reservation was made, moved or ended. Values are durable: append only.
 enum class ReserveCause : std::uint8_t {
   kMade,     // the job did not fit in its turn
-  kEarlier,  // moved: the new nodes give an earlier start, or a promise instead of a guess
+  kEarlier,  // moved: an earlier start, a promise instead of a guess, or nodes with fewer held GPUs
   kOverrun,  // a job on the reserved nodes runs longer than expected
   kNode,     // one of the reserved nodes is gone or closed
   kTaken,    // others took nodes: a job within its quota, or pods that Subak did not place

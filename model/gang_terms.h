@@ -86,7 +86,7 @@ struct GangTerms {
   // most one ComputeDomain. DomainRules limits the number of gangs with a ComputeDomain in an
   // NVLink domain of several nodes.
   bool compute_domain = false;
-  // True: Subak never ends the gang so that another job gets its GPUs (docs/design/0084).
+  // True: Subak never ends the gang so that another job gets its GPUs (docs/design/0060).
   bool not_preemptible = false;
 
   // GangRequest::fields() calls this to visit the wishes as its fields.

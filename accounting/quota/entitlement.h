@@ -14,7 +14,8 @@
 //           alone
 //   lend    fewer GPUs would stay idle than the part of unused quota that accounts do not lend; see
 //           unlent()
-//   promise a job that cannot be preempted would borrow GPUs that a quota promises; see promises.h
+//   promise a job that cannot be preempted would borrow GPUs that a quota guarantees; see
+//           promises.h
 //
 // A demand whose product is not known yet (ProductId none) is checked only against limits over all
 // products, and against the quota of all products + borrow. So a rule that binds a demand without a
@@ -162,9 +163,9 @@ bool covers(const AccountNode& node, std::span<const ProductDemand> demand);
 AccountId reach(const AccountTree& tree, const Demand& demand,
                 std::span<const ProductDemand> installed);
 
-// Describes an account that promises its children more GPUs than its own quota covers.
+// Describes an account whose children have more quota than the account's own quota covers.
 struct Overpromise {
-  // The account whose promise would be broken.
+  // The account whose quota would be exceeded.
   AccountId parent;
   // The part of the children's quotas that the account's quotas of the same products do not cover.
   MilliGpu beyond = 0;
@@ -174,7 +175,7 @@ struct Overpromise {
 // Checks an edit that gives the account of `path` this configured quota. An empty quota means the
 // sum of the children's quotas. Returns the first promise that the edit would break: at the account
 // itself, or at the nearest account above it with a configured quota. A promise is broken if
-//     sum over products of max(0, children's named - own named) + children's any > own any,
+//     (sum over products of max(0, children's named - own named)) + children's any > own any,
 // with the children's effective quotas. An account without a configured quota promises the sum of
 // its children's quotas. The amounts are by product id. A product that no account names has an
 // unused id. O(children).

@@ -1,7 +1,8 @@
-// Quotas as promises, and the GPUs of jobs that cannot be preempted ("fixed" GPUs).
+// The GPUs that quotas guarantee ("promises"), and the GPUs of jobs that Subak cannot preempt
+// ("fixed" jobs). A promise here is never a start time.
 //
 // Subak can end a job that borrows when another account wants its quota. Subak cannot end a fixed
-// job. So a fixed job may borrow only GPUs that no quota promises (docs/design/0084). The terms
+// job. So a fixed job may borrow only GPUs that no quota guarantees (docs/design/0060). The terms
 // are:
 //
 //   need        for an account with a quota of its own: the larger of the quota and its fixed jobs'
@@ -42,8 +43,8 @@ class FixedHoldings {
   // without an account. O(depth).
   void add(AccountId leaf, ProductId product, MilliGpu amount);
 
-  // Returns the first promise, from the leaf up, that a fixed job with this demand would break.
-  // Every product of the demand must be known.
+  // Returns the first promise, from the leaf up, that a fixed job with this demand would break: the
+  // job would increase the excess over the invariant. Every product of the demand must be known.
   // `installed_of` returns the installed GPUs of a product, and of all products for kOfAny. The
   // subject of the result is the account with the largest unused promise. nullopt: the job breaks
   // no promise. O(accounts).

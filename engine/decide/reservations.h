@@ -45,9 +45,9 @@ enum class Reserving {
 //   - at most one reservation has an estimated start, because no other job may use the nodes of
 //     such a reservation
 Reserving reserve(Decision& d, const state::Job& job, PassMemory& memory);
-// Call it before the jobs have their turn. Replaces a reservation with an estimated start by one
-// with a promised start, or by nodes with a shorter wait. Usually a job has just released such
-// nodes.
+// Call it before the jobs have their turn. Moves each reservation with an estimated start to nodes
+// with a promised start, or to nodes on which jobs hold fewer GPUs. There are usually such nodes if
+// a job has just ended.
 void choose_estimates(Decision& d);
 // Call it after the jobs have had their turn. Moves a promise to other nodes with an earlier start.
 // If the best nodes stay the same, the promise does not change, even if these nodes will be free

@@ -50,13 +50,13 @@ std::optional<Binding> first_rule(const State& s, AccountId leaf,
                                   std::span<const ProductDemand> amounts, Asking asking);
 // Returns the first rule that stops this job from starting now with these GPUs. If the policy
 // reclaims, a further rule counts: a job that cannot be preempted may not borrow GPUs that quotas
-// promise (accounting/quota/promises.h). The check of this rule costs O(holds).
+// guarantee (accounting/quota/promises.h). The check of this rule costs O(holds).
 std::optional<Binding> first_rule(const State& s, const state::Job& job,
                                   std::span<const ProductDemand> amounts, Asking asking);
-// Returns the first promise that the job would break with these GPUs, because it cannot be
-// preempted and would borrow GPUs that a quota promises. A job within the quotas of its accounts
-// breaks no promise. Returns nullopt if the job breaks no promise, or if the policy does not
-// reclaim. O(holds).
+// Returns the first promise of a quota that the job would break with these GPUs. Only a job that
+// cannot be preempted breaks a promise, if it would borrow GPUs that a quota guarantees. A job
+// within the quotas of its accounts breaks no promise. Returns nullopt if the job breaks no
+// promise, or if the policy does not reclaim. O(holds).
 std::optional<Binding> broken_promise(const State& s, const state::Job& job,
                                       std::span<const ProductDemand> amounts);
 // True if the queued job would be within quota if it started now at its least cost.

@@ -1,4 +1,4 @@
-// Claims: GPUs that are promised to a queued job, and the jobs that must end for this job
+// Claims: GPUs that are set aside for a queued job, and the jobs that must end for this job
 // (docs/design/0084).
 //
 // Invariants: the claimant is queued. A job is a victim of one claim at most. The fleet records

@@ -2,14 +2,18 @@
 // is one physical GPU. The check is exact for the cards of mig.h:
 //   - slices do not share memory units of a card
 //   - each slice begins where its profile may begin
-//   - a card has at most one slice with the extra engines ("+me", "+me.all")
-// It ignores the other engines that a profile takes.
+//   - a card has at most one slice with the media extension engines (profiles with "+me" or
+//     "+me.all")
+// The check ignores all other engines that a profile takes, such as decoders.
 //
-// A card divides into halves, and each half into halves again (on one kind of card into quarters).
-// Each profile takes one such part completely. The check assigns parts from the largest size down.
-// Among parts of one size it assigns the weakest first, because a stronger part can hold all that a
-// weaker part can hold. Each slice with the extra engines needs a card of its own, and the check
-// tries all ways to choose these cards.
+// The memory of a card divides into halves, each half into halves, and so on down to one memory
+// unit (on the RTX PRO 6000 down to a quarter). Each slice takes one such part completely. The
+// check assigns parts to slices, the largest slices first. Among parts of one size, it first
+// assigns the part that has the fewest positions for slices. A part with more positions stays free,
+// because it can hold all slices that a part with fewer positions can hold.
+//
+// Two slices with the media extension engines cannot be on one card. The check tries all ways to
+// divide these slices among their positions on cards.
 // Threads: pure functions.
 #pragma once
 
@@ -37,8 +41,8 @@ enum class MigCut {
 MigCut mig_cut(std::string_view product, const std::vector<MigSlices>& slices, std::int64_t cards);
 
 // Returns the fewest cards from which the slices can be cut. If a profile is in no table, the
-// function assumes that a card has room for seven of its slices. A result above
-// limits::kMaxGpusPerNode means at least so many cards.
+// function assumes that seven of its slices fit on one card. A result above
+// limits::kMaxGpusPerNode is only a lower bound of the number of cards.
 std::int64_t mig_least_cards(std::string_view product, const std::vector<MigSlices>& slices);
 
 // Formats the slices: "1g.10gb=14 3g.40gb=4".

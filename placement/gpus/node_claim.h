@@ -1,5 +1,6 @@
-// GPUs of one node that are claimed for a queued job: they are promised to this job, but other jobs
-// hold them until those jobs end. Private to placement, except struct NodeClaim.
+// GPUs of one node that are claimed for a queued job. The victims of the claim hold these GPUs
+// until the victims end. Then only the claimant gets the GPUs. Private to placement, except struct
+// NodeClaim.
 #pragma once
 
 #include <cstdint>

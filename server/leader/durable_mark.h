@@ -1,7 +1,7 @@
 // Compares the last durable fact that this replica knows with the database. If a database fails
 // over to a copy that was behind, the copy lacks acknowledged facts. If a replica led with this
 // copy, these facts would be lost for good. So a replica that knows a missing fact does not lead
-// until an operator accepts the data loss (docs/design/0065).
+// until an operator accepts the data loss (docs/design/0047).
 #pragma once
 
 #include <cstdint>

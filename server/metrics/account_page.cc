@@ -70,10 +70,12 @@ class AccountText {
   }
   void limits(const Engine& engine) {
     begin("subak_account_limit_milligpu",
-          "Most at once, of a product or of any (gpu); none if unlimited.", "gauge");
+          "The most GPUs at once, of one product or of all products (gpu). No series: no "
+          "limit.",
+          "gauge");
     for_each_limit(engine, [](const AccountNode&, ProductId, MilliGpu limit) { return limit; });
     begin("subak_account_limited_milligpu",
-          "Held and running that counts against that limit; none if unlimited.", "gauge");
+          "GPUs held and running that count against the limit. No series: no limit.", "gauge");
     for_each_limit(engine, [](const AccountNode& node, ProductId product, MilliGpu) {
       if (product == ProductId()) return node.alloc();
       for (const ProductLevel& level : node.holdings.levels()) {
@@ -138,30 +140,33 @@ class AccountText {
 using R = const AccountRow&;
 
 void write_shares(AccountText& out) {
-  out.gauge("subak_account_shares", "Configured shares, relative to the siblings'.",
+  out.gauge("subak_account_shares",
+            "Shares, as configured. They are relative to the siblings' shares.",
             [](R r) { return r.spec.shares; });
-  out.counter("subak_account_usage_gpu_seconds_total", "GPU time reserved and used, never decayed.",
+  out.counter("subak_account_usage_gpu_seconds_total", "GPU time held and used, never decayed.",
               [](R r) { return gpu_seconds(r.usage_total); });
-  out.gauge("subak_account_decayed_usage", "Decayed usage in GPU-seconds: what priority reads.",
+  out.gauge("subak_account_decayed_usage", "Usage in GPU-seconds, decayed.",
             [](R r) { return r.usage_gpu_seconds; });
-  out.gauge(
-      "subak_account_share_factor",
-      "2^-(usage share / share): 1 unused, 0.5 exactly served, less: had more than its share.",
-      [](R r) { return r.share_factor; });
-  out.gauge("subak_account_norm_shares", "Shares as a part of the siblings' sum.",
+  out.gauge("subak_account_share_factor",
+            "2^-(usage share / share). 1: no usage. 0.5: usage equals the share. Below 0.5: "
+            "usage above the share.",
+            [](R r) { return r.share_factor; });
+  out.gauge("subak_account_norm_shares",
+            "Shares, divided by the sum of the account's and its siblings' shares.",
             [](R r) { return r.norm_shares; });
-  out.gauge("subak_account_effective_usage", "Decayed usage as a part of the parent's.",
+  out.gauge("subak_account_effective_usage",
+            "Decayed usage, divided by the parent's decayed usage.",
             [](R r) { return r.effective_usage; });
 }
 
 void write_amounts(AccountText& out, const Engine& engine) {
-  out.gauge("subak_account_running_milligpu", "Bound now.", [](R r) { return r.running; });
-  out.gauge("subak_account_held_milligpu", "Reserved now and not yet bound.",
+  out.gauge("subak_account_running_milligpu", "GPUs of bound pods.", [](R r) { return r.running; });
+  out.gauge("subak_account_held_milligpu", "GPUs of holds whose pods are not bound yet.",
             [](R r) { return r.held; });
-  out.gauge("subak_account_queued_milligpu", "The least that the waiting jobs need.",
+  out.gauge("subak_account_queued_milligpu", "The fewest GPUs that the waiting jobs need.",
             [](R r) { return r.queued; });
-  out.gauge("subak_account_quota_milligpu", "Guaranteed.", [](R r) { return r.quota; });
-  out.gauge("subak_account_borrowed_milligpu", "Held or running beyond the account's quota.",
+  out.gauge("subak_account_quota_milligpu", "Guaranteed GPUs.", [](R r) { return r.quota; });
+  out.gauge("subak_account_borrowed_milligpu", "GPUs held or running beyond the account's quota.",
             [](R r) { return r.lending.borrowed; });
   out.gauge("subak_account_lent_milligpu",
             "Unused quota of the account for which no GPUs are idle: others hold them.",
@@ -180,10 +185,11 @@ std::string write_accounts(Families& out, const Engine& engine, const Survey& su
       }));
   std::vector<const AccountRow*> with_series = shown(rows, users, most);
   out.gauge("subak_accounts_without_series",
-            "Accounts beyond the page's limit: they are in their parents' figures only.");
+            "Accounts without series of their own. Only the figures of their parents "
+            "include them.");
   out.sample({}, all - with_series.size());
   out.gauge("subak_not_recallable_milligpu",
-            "Beyond quota and held by jobs that are never asked to end, by the reason why.");
+            "GPUs beyond quota of jobs that Subak never asks to end, by the reason why.");
   for (std::size_t why = 0; why < EnumText<Unrecallable>::names.size(); ++why) {
     const MilliGpu amount = rows.empty() ? 0 : rows.front().lending.not_recallable[why];
     out.sample({{"why", std::string(EnumText<Unrecallable>::names[why])}}, amount);
@@ -192,8 +198,7 @@ std::string write_accounts(Families& out, const Engine& engine, const Survey& su
   text.gauge("subak_jobs_pending", "Jobs that wait at the account or below it.",
              [](R r) { return r.jobs_queued; });
   text.gauge("subak_account_oldest_wait_seconds",
-             "How long the job has waited that waits longest there or below; 0 if none does.",
-             [&](R r) {
+             "The longest wait of a job at the account or below it. 0: no job waits.", [&](R r) {
                const auto oldest = survey.oldest_submit.find(r.id);
                const bool waits = oldest != survey.oldest_submit.end() && r.jobs_queued > 0;
                return waits ? static_cast<double>(now - oldest->second) / kSecondMs : 0.0;

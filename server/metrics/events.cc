@@ -47,55 +47,57 @@ Events::Events()
           histogram(registry_, "subak_admission_seconds", "Time in the webhook's handler.")
               .Add({}, Bounds{1e-5, 2e-5, 5e-5, 1e-4, 2e-4, 5e-4, 1e-3, 2e-3, 5e-3, 1e-2, 0.1})),
       bypasses_(counter(registry_, "subak_bypass_attempts_total",
-                        "Ways around the gate that were tried, by way.")),
+                        "Attempts to get GPUs without the queue, by way.")),
       pass_seconds_(
           histogram(registry_, "subak_scheduling_pass_seconds", "Duration of a scheduling pass.")
               .Add({}, Bounds{1e-5, 5e-5, 1e-4, 5e-4, 1e-3, 5e-3, 0.01, 0.05, 0.1, 0.5, 1})),
       placements_(counter(registry_, "subak_placements_total",
-                          "Jobs that got a placement, by the topology they asked for.")),
+                          "Jobs that got a placement, by the topology that they asked for.")),
       reservations_expired_(counter(registry_, "subak_reservations_expired_total",
-                                    "Attempts that ended because not all was bound in time.")
+                                    "Attempts that ended because not all pods were bound in time.")
                                 .Add({})),
-      releases_refused_(counter(registry_, "subak_release_refused_total",
-                                "Places of pods that came to nothing, by cause: rejected (the node "
-                                "refused the pod), node_lost (the node went before the pod was "
-                                "bound).")),
+      releases_refused_(
+          counter(registry_, "subak_release_refused_total",
+                  "Holds that ended without a start, by cause: rejected (the node refused the "
+                  "pod), node_lost (the node disappeared before the pod was bound).")),
       attempts_ended_(counter(registry_, "subak_attempts_ended_total",
                               "Attempts of jobs that ended, by cause.")),
       preempted_{counter(registry_, "subak_preemptions_total",
-                         "Jobs that gave GPUs back, by the rule that asked for it."),
+                         "Jobs that gave up GPUs for a claim, by the right of the claim."),
                  counter(registry_, "subak_preempted_gpu_seconds_total",
-                         "GPU time that attempts had held when they ended to give GPUs back.")
+                         "GPU time that preempted jobs had held in the attempt that ended.")
                      .Add({})},
       claims_made_(counter(registry_, "subak_claims_made_total",
-                           "Claims of jobs within quota on GPUs that others borrow.")
+                           "Claims that Subak has made for jobs, on GPUs of other jobs.")
                        .Add({})),
       claims_ended_(counter(registry_, "subak_claims_ended_total",
                             "Claims that ended before their job could start, by cause.")),
       claim_seconds_(
-          histogram(registry_, "subak_claim_seconds", "From a claim until its job started.")
+          histogram(registry_, "subak_claim_seconds", "Time from a claim until its job started.")
               .Add({}, wait_bounds())),
-      overruns_(counter(registry_, "subak_time_limit_overruns_total",
-                        "Times that a job was there beyond the end by which its GPUs were to be "
-                        "free.")
-                    .Add({})),
+      overruns_(
+          counter(registry_, "subak_time_limit_overruns_total",
+                  "Times that a job held GPUs beyond the time at which Subak expected them to be "
+                  "free.")
+              .Add({})),
       position_moves_(counter(registry_, "subak_job_position_moves_total",
-                              "Waiting jobs near the head of the queue that were seen further back "
-                              "than at the look before.")
+                              "Times that a waiting job near the head of the queue moved back.")
                           .Add({})),
-      wait_seconds_(histogram(registry_, "subak_job_wait_seconds",
-                              "From submission until all pods of the gang had a placement.")),
-      eta_error_seconds_(histogram(registry_, "subak_eta_error_seconds",
-                                   "How far jobs started from their first start estimate.")
-                             .Add({}, wait_bounds())),
+      wait_seconds_(histogram(
+          registry_, "subak_job_wait_seconds",
+          "Time from the submission of a job until all pods of its gang had a placement.")),
+      eta_error_seconds_(
+          histogram(registry_, "subak_eta_error_seconds",
+                    "Difference between a job's actual start and its first estimate.")
+              .Add({}, wait_bounds())),
       commit_seconds_(
           histogram(registry_, "subak_store_commit_seconds", "Duration of a durable commit.")
               .Add({}, Bounds{1e-4, 2e-4, 5e-4, 1e-3, 2e-3, 5e-3, 0.01, 0.02, 0.05, 0.1, 0.5, 1})),
       batch_facts_(histogram(registry_, "subak_store_batch_facts", "Facts in one commit.")
                        .Add({}, Bounds{1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 5000})),
-      watch_relists_(counter(registry_, "subak_watch_relists_total",
-                             "Complete lists begun by the clusters' edges.")
-                         .Add({})) {
+      watch_relists_(
+          counter(registry_, "subak_watch_relists_total", "Complete lists that edges have begun.")
+              .Add({})) {
   // Counters begin at 0: one that begins with its first event hides that from increase().
   for (const std::string_view way : EnumText<Bypass>::names) {
     if (way != enum_name(Bypass::kNone)) bypasses_.Add({{"way", std::string(way)}});

@@ -21,7 +21,7 @@ void write_domains(Families& out, const Engine& engine, const std::vector<Cluste
       ++counts[{name, d.kind, state}];
     }
   }
-  out.gauge("subak_domains", "NVLink domains by how much of them is free.");
+  out.gauge("subak_domains", "NVLink domains, by state: free, partly, full.");
   for (const auto& [key, count] : counts) {
     const auto& [cluster, kind, state] = key;
     out.sample({{"cluster", cluster}, {"kind", kind}, {"state", state}}, count);
@@ -46,9 +46,9 @@ void write_slices(Families& out, const Engine& engine, const std::vector<Cluster
 
 void write_contradictions(Families& out, const Engine& engine,
                           const std::vector<ClusterId>& clusters) {
-  out.gauge(
-      "subak_contradicting_nodes",
-      "Nodes whose statements about their GPUs contradict each other: nothing new goes there.");
+  out.gauge("subak_contradicting_nodes",
+            "Nodes whose labels and GPU counts contradict each other. Subak places no new "
+            "pods there.");
   for (const ClusterId cluster : clusters) {
     const std::vector<NodeId> nodes = engine.fleet().nodes(cluster);
     const auto count = std::count_if(nodes.begin(), nodes.end(), [&](NodeId id) {
@@ -62,10 +62,9 @@ void write_contradictions(Families& out, const Engine& engine,
 void write_node_clocks(Families& out, const Engine& engine,
                        const std::vector<ClusterId>& clusters) {
   constexpr std::size_t kMostShown = 100;
-  out.gauge(
-      "subak_node_clock_offset_seconds",
-      "How far the clock of a node is behind, where it is off by five seconds or more; ahead: "
-      "negative. At most 100 of a cluster.");
+  out.gauge("subak_node_clock_offset_seconds",
+            "Clock offset of each node whose clock is off by five seconds or more, at most "
+            "100 nodes of a cluster. Positive: the clock is behind.");
   std::map<std::string, std::size_t> off;
   for (const ClusterId cluster : clusters) {
     const std::string name = engine.cluster_name(cluster);
@@ -92,21 +91,24 @@ void write_non_gpu_use(Families& out, const Engine& engine,
   };
   gauge("subak_nongpu_pods", "Pods without GPUs on nodes with GPUs.",
         [](const NonGpuUse& l) { return l.pods; });
-  gauge("subak_nongpu_cpu_cores", "CPU that these ask for.",
+  gauge("subak_nongpu_cpu_cores", "CPU cores that the pods without GPUs on these nodes ask for.",
         [](const NonGpuUse& l) { return static_cast<double>(l.cpu_milli) / 1000; });
-  gauge("subak_nongpu_memory_bytes", "Memory that these ask for.",
+  gauge("subak_nongpu_memory_bytes", "Memory that the pods without GPUs on these nodes ask for.",
         [](const NonGpuUse& l) { return l.memory_bytes; });
   gauge("subak_nongpu_broken_nodes",
-        "Nodes on which free GPUs lack CPU or memory because of these.",
+        "Nodes on which free GPUs lack CPU or memory because of pods without GPUs.",
         [](const NonGpuUse& l) { return l.broken_nodes; });
-  gauge("subak_nongpu_broken_domains", "NVLink domains with such a node.",
+  gauge("subak_nongpu_broken_domains",
+        "NVLink domains with a node on which free GPUs lack CPU or memory.",
         [](const NonGpuUse& l) { return l.broken_domains; });
-  gauge("subak_nongpu_broken_free_gpus", "GPUs that are free on such nodes, wholly or in part.",
+  gauge("subak_nongpu_broken_free_gpus",
+        "Free and partly free GPUs that lack CPU or memory because of pods without "
+        "GPUs.",
         [](const NonGpuUse& l) { return l.broken_free_gpus; });
 }
 
 void write_survey(Families& out, const Engine& engine, const Survey& survey) {
-  out.gauge("subak_foreign_milligpu", "Held by pods that were bound without Subak.");
+  out.gauge("subak_foreign_milligpu", "GPUs held by pods that were bound without Subak.");
   std::vector<Survey::OfCluster> live;  // the figures may be older than a cluster's removal
   std::copy_if(survey.clusters.begin(), survey.clusters.end(), std::back_inserter(live),
                [&](const auto& c) { return !engine.cluster_name(c.id).empty(); });
@@ -118,12 +120,12 @@ void write_survey(Families& out, const Engine& engine, const Survey& survey) {
   for (const Survey::OfCluster& c : live) {
     out.sample({{"cluster", engine.cluster_name(c.id)}}, c.fragmentation);
   }
-  out.gauge("subak_kept_idle_milligpu", "Free on nodes that are reserved for jobs.");
+  out.gauge("subak_kept_idle_milligpu", "Free GPUs on nodes that are reserved for jobs.");
   for (const Survey::OfCluster& c : live) {
     out.sample({{"cluster", engine.cluster_name(c.id)}}, c.reserved_idle);
   }
   out.gauge("subak_left_to_gangs_milligpu",
-            "Free on empty NVLink domains that keepWhole leaves to gangs.");
+            "Free GPUs on empty NVLink domains that keepWhole leaves to gangs.");
   for (const Survey::OfCluster& c : live) {
     out.sample({{"cluster", engine.cluster_name(c.id)}}, c.reserved_domains_idle);
   }
@@ -132,7 +134,8 @@ void write_survey(Families& out, const Engine& engine, const Survey& survey) {
 
 void write_reasons(Families& out, const Survey& survey) {
   out.gauge("subak_queue_head_waits",
-            "Of the first 10 jobs of the queue, those that wait for this; one may have several.");
+            "How many of the queue's first 10 jobs wait for this reason. A job may have "
+            "several reasons.");
   for (std::size_t i = 0; i < EnumText<ReasonToken>::names.size(); ++i) {
     const auto reason = static_cast<ReasonToken>(i);
     const auto at = survey.reasons.find(reason);
@@ -141,11 +144,12 @@ void write_reasons(Families& out, const Survey& survey) {
 }
 
 void write_claims(Families& out, const Survey& survey, TimeMs now) {
-  out.gauge("subak_claims", "Jobs within quota that claim GPUs which others borrow.");
+  out.gauge("subak_claims",
+            "Claims that exist now: jobs that wait for GPUs which other jobs must give "
+            "back.");
   out.sample({}, survey.claims);
-  out.gauge(
-      "subak_claim_late_seconds",
-      "Since when a claim is beyond the time by which its victims should have ended; 0: none.");
+  out.gauge("subak_claim_late_seconds",
+            "Time since the victims of a claim should have ended. 0: no claim is late.");
   const DurationMs late_ms = survey.claim_due_ms == 0 ? 0 : now - survey.claim_due_ms;
   out.sample({}, static_cast<double>(std::max<DurationMs>(0, late_ms)) / kSecondMs);
 }
@@ -164,7 +168,8 @@ void write_fleet(Families& out, const Engine& engine, const Survey& survey, Time
   write_reasons(out, survey);
   write_claims(out, survey, now);
   out.gauge("subak_bill_residual_gpu_seconds",
-            "GPU time of all nodes that no payer explains, summed without sign; must be 0.");
+            "GPU time of all nodes that was allocated but charged to no payer, summed "
+            "without sign. Must be 0.");
   const GpuTime residual = engine.residual(now);
   out.sample({},
              static_cast<double>(residual.raw()) / static_cast<double>(GpuTime::kRawPerGpuSecond));

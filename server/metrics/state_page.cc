@@ -21,15 +21,14 @@ void write_jobs(Families& out, const View& view) {
   }
   out.gauge("subak_pods_beyond_gang_size", "Gated pods beyond the size of their gang.");
   out.sample({}, view.pods_beyond_gang);
-  out.counter("subak_ledger_rows_total", "Rows of the books.");
+  out.counter("subak_ledger_rows_total", "Rows of the ledger.");
   out.sample({}, view.ledger_rows);
 }
 
 void write_gpus(Families& out, const std::vector<ClusterView>& clusters) {
-  out.gauge(
-      "subak_gpus",
-      "Installed GPUs by what is done with them; the states add up to all of them, and to what is "
-      "overcommitted.");
+  out.gauge("subak_gpus",
+            "GPUs by state. The states together are the installed GPUs plus the "
+            "overcommitted ones.");
   for (const ClusterView& c : clusters) {
     for (const ProductTotals& p : c.products) {
       const auto row = [&](std::string_view state, MilliGpu amount) {
@@ -42,8 +41,8 @@ void write_gpus(Families& out, const std::vector<ClusterView>& clusters) {
     }
   }
   out.gauge("subak_overcommitted_gpus",
-            "Held beyond what its node has, as that shrank or was overbooked; allocated counts "
-            "them too.");
+            "GPUs held beyond what their nodes have, because a node shrank or was "
+            "overbooked. The state allocated includes them.");
   for (const ClusterView& c : clusters) {
     for (const ProductTotals& p : c.products) {
       out.sample({{"cluster", c.name}, {"product", p.product}}, gpus(p.milligpu.overcommitted));
@@ -70,14 +69,15 @@ void write_edges(Families& out, const ShellState& state, const std::vector<Clust
     out.sample({{"cluster", c.name}}, under(state.observers, c.name, only, std::size_t{0}));
   }
   out.gauge("subak_cluster_observation_age_seconds",
-            "Since the cluster's edge reported anything, or since the start.");
+            "Time since the cluster's edge last reported anything; without a report, since "
+            "the start.");
   for (const ClusterView& c : clusters) {
     if (c.owned) continue;
     const TimeMs last = under(state.last_observed, c.name, only, state.now_ms - state.uptime_ms);
     out.sample({{"cluster", c.name}}, seconds(std::max<TimeMs>(0, state.now_ms - last)));
   }
   out.counter("subak_stale_events_total",
-              "Events refused since another edge follows their cluster now.");
+              "Events refused because another edge follows their cluster now.");
   out.sample({}, state.stale_events);
 }
 
@@ -91,32 +91,37 @@ void write_own_edges(Families& out, const std::vector<EdgeState>& edges) {
   rows([](const EdgeState& e) { return e.follows; });
   out.counter("subak_edge_lists_total", "Lists that the edge has begun, of all kinds of objects.");
   rows([](const EdgeState& e) { return e.lists; });
-  out.counter("subak_edge_writes_total", "Writes that the API server has taken from the edge.");
+  out.counter("subak_edge_writes_total",
+              "Writes of the edge that the API server has accepted, by kind.");
   for (const EdgeState& e : edges) {
     for (const auto& [kind, count] : e.writes) {
       out.sample({{"cluster", e.cluster}, {"write", kind}}, count);
     }
   }
   out.counter("subak_edge_releases_given_up_total",
-              "Gates that could not be opened for a minute, by the API server's reason.");
+              "Gates that the edge could not open within a minute, by the API server's "
+              "reason.");
   for (const EdgeState& e : edges) {
     for (const auto& [reason, count] : e.refused) {
       out.sample({{"cluster", e.cluster}, {"reason", reason}}, count);
     }
   }
   out.counter("subak_edge_opened_outside_total",
-              "Gates of ours that the edge has opened where pods are not managed.");
+              "Gates of Subak that the edge has opened in namespaces that Subak does not "
+              "manage.");
   rows([](const EdgeState& e) { return e.opened_outside; });
   out.counter("subak_edge_events_total", "Events that the edge has sent for people to read.");
   rows([](const EdgeState& e) { return e.events; });
   out.counter("subak_edge_unreadable_total", "Objects that the edge could not read.");
   rows([](const EdgeState& e) { return e.unreadable; });
-  out.counter("subak_edge_not_taken_total", "News of the edge that the core refused.");
+  out.counter("subak_edge_not_taken_total", "Updates of the edge that the core refused.");
   rows([](const EdgeState& e) { return e.not_taken; });
-  out.gauge("subak_edge_pods_put_off", "Gated pods that wait until there is room for them.");
+  out.gauge("subak_edge_pods_put_off",
+            "Gated pods of which Subak makes no job yet, because too many pods wait.");
   rows([](const EdgeState& e) { return e.put_off; });
   out.gauge("subak_edge_clock_offset_seconds",
-            "How far the clock of the node is behind that is furthest off; ahead: negative.");
+            "Clock offset of the node whose clock is most wrong. Positive: the clock is "
+            "behind.");
   rows([](const EdgeState& e) { return seconds(e.clock_behind_ms); });
 }
 
@@ -125,7 +130,7 @@ void write_clusters(Families& out, const ShellState& state) {
   const std::vector<ClusterView>& clusters = *state.view->clusters;
   out.gauge("subak_cluster_synced", "1 once the cluster's list of nodes and pods is complete.");
   for (const ClusterView& c : clusters) out.sample({{"cluster", c.name}}, c.synced);
-  out.gauge("subak_cluster_mode", "1 for the mode that the cluster is in.");
+  out.gauge("subak_cluster_mode", "1 for the mode that the cluster has.");
   for (const ClusterView& c : clusters) {
     out.sample({{"cluster", c.name}, {"mode", enum_name(c.mode)}}, 1);
   }
@@ -140,31 +145,34 @@ void write_runtime(Families& out, const RuntimeStats& runtime) {
   out.counter("subak_inputs_refused_total",
               "Inputs refused because the mailbox was full or closed.");
   out.sample({}, runtime.refused);
-  out.gauge("subak_mailbox_inputs", "Inputs that wait for the loop.");
+  out.gauge("subak_mailbox_inputs", "Inputs that wait in the mailbox for the loop.");
   out.sample({}, runtime.mailbox);
   out.counter("subak_facts_total", "Facts made durable since the start.");
   out.sample({}, runtime.facts);
   out.gauge("subak_clock_offset_seconds", "The wall clock's time minus the service's own.");
   out.sample({}, seconds(runtime.clock.offset_ms));
   out.gauge("subak_clock_believed",
-            "1 unless the wall clock has jumped and time runs on without it.");
+            "0 while Subak does not trust the wall clock and its time continues without it, "
+            "else 1.");
   out.sample({}, runtime.clock.state == ClockState::kBelieved);
   out.counter("subak_clock_steps_refused_total",
-              "Times that the wall clock was no longer believed.");
+              "Times that Subak stopped trusting the wall clock.");
   out.sample({}, runtime.clock.steps_refused);
 }
 
 void write_follower(Families& out, const FollowerStats& follower) {
-  out.gauge("subak_follower_lag_facts", "Durable facts that the reading side has not seen yet.");
+  out.gauge("subak_follower_lag_facts",
+            "Durable facts that the follower, which serves reads, has not seen yet.");
   out.sample({}, follower.durable_seq - std::min(follower.durable_seq, follower.seq));
-  out.gauge("subak_follower_failed", "1 if the reading side could not read the store.");
+  out.gauge("subak_follower_failed",
+            "1 if the follower, which serves reads, could not read the store.");
   out.sample({}, follower.failed);
   out.counter("subak_checkpoints_total", "Checkpoints written.");
   out.sample({}, follower.checkpoints);
   out.counter("subak_checkpoint_failures_total", "Checkpoints that could not be written.");
   out.sample({}, follower.checkpoint_failures);
   out.counter("subak_digest_mismatches_total",
-              "Times that loop and follower disagreed; must stay 0.");
+              "Times that the states of loop and follower differed. Must stay 0.");
   out.sample({}, follower.digests_different);
 }
 
@@ -173,17 +181,18 @@ void write_listeners(Families& out, const std::vector<ListenerState>& listeners)
   const auto rows = [&](auto value) {
     for (const ListenerState& l : listeners) out.sample({{"listener", l.name}}, value(l));
   };
-  out.gauge("subak_listener_serves", "1 while the listener answers the service's own questions.");
+  out.gauge("subak_listener_serves", "1 while the listener answers the service's own tests.");
   rows([](const ListenerState& l) { return l.serves; });
-  out.gauge("subak_connections", "Connections that are open.");
+  out.gauge("subak_connections", "Connections that are open now.");
   rows([](const ListenerState& l) { return l.open; });
-  out.gauge("subak_connections_limit", "Connections that may be open.");
+  out.gauge("subak_connections_limit", "The most connections that may be open at once.");
   rows([](const ListenerState& l) { return l.limit; });
   out.counter("subak_connections_refused_total",
-              "Connections closed at once: the listener, or their address's part of it, was full.");
+              "Connections that the listener closed at once: too many were open, in all or of "
+              "this address.");
   rows([](const ListenerState& l) { return l.refused; });
   out.counter("subak_connections_evicted_total",
-              "Connections without a request that were closed to make room.");
+              "Idle connections that the listener closed to make room for new ones.");
   rows([](const ListenerState& l) { return l.evicted; });
 }
 
@@ -193,21 +202,21 @@ void write_lead(Families& out, const ShellState& state) {
   out.sample({}, state.view && state.runtime.leads && !state.runtime.failed);
   if (state.lead.epoch == 0) return;
   out.gauge("subak_leader_epoch",
-            "Of who leads, as this process last saw it: how often the lead was taken.");
+            "How often a process became the leader, as this process last saw it.");
   out.sample({}, state.lead.epoch);
   out.gauge("subak_standby_lag_seconds",
-            "Since this replica last had all that the store has; 0 while it leads.");
+            "Time since this replica last had all facts of the store. 0 while it leads.");
   out.sample({}, seconds(state.runtime.behind_ms));
   out.gauge("subak_store_waiting_seconds",
-            "How long the commit under way has been waiting for the database.");
+            "How long the current commit has waited for the database.");
   out.sample({}, seconds(state.commit_waits_ms));
-  out.gauge(
-      "subak_known_facts_missing",
-      "Facts that this replica knows and the database lacks; 0: none. It does not lead then.");
+  out.gauge("subak_known_facts_missing",
+            "Facts that this replica knows and the database lacks. Above 0, this replica "
+            "does not lead.");
   out.sample({}, state.known_seq == 0 ? 0 : missing_facts(state.known_seq, state.view->seq));
-  out.gauge(
-      "subak_configuration_differences",
-      "Settings of the policy in force that the configuration of this replica says otherwise.");
+  out.gauge("subak_configuration_differences",
+            "Settings of the policy whose value in force differs from this replica's "
+            "configuration.");
   out.sample({}, state.config_differences);
   if (!state.database_clock) return;
   out.gauge("subak_database_clock_offset_seconds",
@@ -221,12 +230,12 @@ void write_lead(Families& out, const ShellState& state) {
 
 void write_static(Families& out, bool known, DurationMs age_ms) {
   out.gauge("subak_static_age_seconds",
-            "Since a replica has heard its leader last, 0 while the leader is there; at a start "
-            "without the "
-            "database how old the last copy is.");
+            "At a replica: time since the last data of the leader, 0 while connected. At a "
+            "start without the database: age of the last copy.");
   out.sample({}, seconds(age_ms));
   out.gauge("subak_static_known",
-            "1 once there is a copy of what the leader judges by; before, GPU pods are gated.");
+            "1 once there is a copy of the data with which the leader's webhook decides. "
+            "Until then, GPU pods are gated.");
   out.sample({}, known);
 }
 
@@ -237,9 +246,9 @@ void write_process(Families& out, const ShellState& state) {
     out.gauge("subak_certificate_not_after_seconds",
               "End of the webhook's certificate, in Unix time.");
     out.sample({}, seconds(*state.certificate_end_ms));
-    out.gauge(
-        "subak_certificate_change_seconds",
-        "When the webhook's certificate changes to the next CA, in Unix time; 0: no next CA.");
+    out.gauge("subak_certificate_change_seconds",
+              "When the webhook's certificate changes to the next CA, in Unix time. 0: there "
+              "is no next CA.");
     out.sample({}, seconds(state.certificate_change_ms));
   }
   out.counter("process_cpu_seconds_total", "Processor time of the process.");
@@ -248,7 +257,7 @@ void write_process(Families& out, const ShellState& state) {
   out.sample({}, state.process.resident_bytes);
   out.gauge("process_start_time_seconds", "Start of the service, in Unix time.");
   out.sample({}, seconds(state.start_ms));
-  out.gauge("subak_build_info", "1, with the version.");
+  out.gauge("subak_build_info", "Always 1. The label has the version.");
   out.sample({{"version", state.version}}, 1);
 }
 
@@ -270,11 +279,12 @@ void write_state(Families& out, const ShellState& state) {
   write_runtime(out, state.runtime);
   write_follower(out, state.follower);
   write_lead(out, state);
-  out.gauge("subak_loop_stalled", "1 while the loop has work and makes no progress.");
+  out.gauge("subak_loop_stalled", "1 while the loop has work but makes no progress.");
   out.sample({}, state.stalled);
   if (state.drift_gpu_seconds) {
     out.gauge("subak_ledger_drift_gpu_seconds",
-              "Largest difference between a balance and the sum of its rows; must be 0.");
+              "Largest difference between a balance and the sum of its ledger rows. Must be "
+              "0.");
     out.sample({}, *state.drift_gpu_seconds);
   }
   out.gauge("subak_store_bytes", "Size of the state file and its log.");
@@ -284,10 +294,12 @@ void write_state(Families& out, const ShellState& state) {
 
 void write_replica(Families& out, const ReplicaState& state) {
   write_static(out, state.has_copy, state.age_ms);
-  out.counter("subak_static_copies_total", "Copies that a replica has taken from its leader.");
+  out.counter("subak_static_copies_total",
+              "Copies of the leader's data that a replica has accepted.");
   out.sample({}, state.copies);
   out.counter("subak_static_refused_total",
-              "Copies that a replica has refused, as they were not in order.");
+              "Copies of the leader's data that a replica has refused because a field was "
+              "wrong.");
   out.sample({}, state.refused);
   write_process(out, state.shell);
 }

@@ -134,10 +134,10 @@ class StoreReader {
   virtual Result<std::vector<Fact>> facts(std::uint64_t after_seq, std::size_t most) = 0;
   // Returns rows of the ledger.
   virtual Result<std::vector<LedgerEntry>> ledger(const LedgerQuery& query) = 0;
-  // Returns sums of ledger rows for each UTC day in [from_ms, to_ms). A row that spans midnight,
-  // from_ms or to_ms is divided at that time. The result is sorted by day, payer, holder, state and
-  // product. The function ignores `most` and `after_seq` of the query. It reads all rows that were
-  // written since from_ms.
+  // Returns sums of ledger rows for each UTC day in [from_ms, to_ms). A row that spans from_ms or
+  // to_ms is divided at that time (and at midnight, but the engine writes no such row). The result
+  // is sorted by day, payer, holder, state and product. The function ignores `most` and `after_seq`
+  // of the query. It reads all rows that were written since from_ms.
   virtual Result<std::vector<DailyUsage>> daily_usage(const LedgerQuery& query) = 0;
   // Returns rows of the audit log.
   virtual Result<std::vector<AuditEntry>> audit(const AuditQuery& query) = 0;

@@ -40,7 +40,9 @@ class CsvReader {
   Result<bool> next();
   // Returns a field of the current row; empty for a column that the file lacks.
   std::string_view field(std::optional<std::size_t> column) const;
-  // Returns an error about a field of the current row. The error has the value of the field.
+  // Returns an error about a field of the current row. The error has the value of the field. `want`
+  // says which values are accepted (Error::want). Without a column, the error has the complete
+  // line.
   Error error(std::optional<std::size_t> column, std::string_view want) const;
   // Returns the number of the current line, from 1.
   std::size_t line() const { return line_; }

@@ -12,10 +12,10 @@
 namespace subak::sim {
 
 // At each moment, some queued jobs of a team would fit into the team's quota together with its
-// running jobs. The class counts as many of the smallest queued jobs as fit. The class adds up the
-// GPUs of the counted jobs over all teams. The class integrates the sum from Workload::from_ms to
-// Workload::to_ms. Call the methods in the order of time. Only started() removes a job from the
-// queued jobs.
+// running jobs. The class counts these jobs, the smallest first, until the next job would not fit.
+// It adds up the GPUs of the counted jobs over all teams, and integrates the sum from
+// Workload::from_ms to Workload::to_ms. Call the methods in the order of time. Only started()
+// removes a job from the queued jobs.
 class QueuedWithinQuota {
  public:
   explicit QueuedWithinQuota(const Workload& workload);

@@ -6,13 +6,17 @@
 //   jain           mean over windows of Jain's index of received / entitled, over accounts with
 //                  demand
 //   reserved_idle  integral of the free GPUs on nodes that were reserved for jobs (patience)
-//   kept_beside    the largest part of reserved_idle that waiting jobs without reserved nodes could
-//                  have used, by their sizes alone. A job larger than the idle GPUs counts 0.
-//   max_deviation  largest |received - entitled| / (capacity x window)
+//   kept_beside    an upper bound of the part of reserved_idle that other waiting jobs could have
+//                  used. It counts the GPUs of waiting jobs without reserved nodes. A job that
+//                  needs more GPUs than are reserved idle at that moment counts 0.
+//   max_deviation  the largest |received - entitled| / (capacity x window) of any account in any
+//                  window
 //   wait           the time that a job is queued: until its first start, and after each preemption
 //   within quota   a property of a job that the workload sets, so it is the same under each policy
 //                  (SimJob::within_quota)
 //   lost           the run time that preempted jobs repeat, and the time that they take to end
+//   warm job       a job that already ran at the start of the window. It is not in the statistics
+//                  of jobs, but its GPUs count.
 // A is the start of the simulated window, and B is its end. Windows are whole hours, days and weeks
 // from A on. A window that does not end by B is left out. If there is no complete window, there is
 // no figure. The figures of waits, sizes and slowdown cover jobs that were submitted in [A, B). The
@@ -68,8 +72,8 @@ struct TeamResult {
   double wait_mean_s = 0;
 };
 
-// The figures about quotas and preemptions. The preemptions of all jobs count, including warm jobs
-// and jobs that end after the window.
+// The figures about quotas and preemptions. The preemptions of all jobs count: those of warm jobs
+// too, and those after the end of the window.
 struct QuotaResult {
   // The waits of jobs within quota, and of all other jobs.
   Spread within_s, beyond_s;
@@ -79,8 +83,9 @@ struct QuotaResult {
   // The number of preemptions, the number of jobs that were preempted, and the most preemptions of
   // one job.
   std::size_t preemptions = 0, preempted_jobs = 0, most_of_one_job = 0;
-  // The GPU-hours that preempted jobs lost, and their part of all GPU-hours that jobs held, 0 to 1.
-  // A warm job may also lose GPU-hours from before the window, which do not count as held.
+  // `lost_gpu_h`: the GPU-hours that preempted jobs lost. `lost_part`: these GPU-hours divided by
+  // all GPU-hours that jobs held in the replay; 0 if jobs held none. If a warm job is preempted, it
+  // may also lose GPU-hours from before the window, which do not count as held.
   double lost_gpu_h = 0, lost_part = 0;
 };
 
@@ -94,9 +99,10 @@ struct SimResult {
   // The name of the order policy.
   std::string policy;
   // `jobs`: how many jobs were submitted in the window. `finished`: how many of them ran to their
-  // end. `unplaceable`: how many of them the fleet or the port refused.
+  // end. `unplaceable`: how many of them the empty fleet could not hold. `unplaceable` also counts
+  // every job that the engine refused at its submission.
   std::size_t jobs = 0, finished = 0, unplaceable = 0;
-  // The number of jobs that already ran at A. They are not among `jobs`.
+  // The number of warm jobs, which already ran at A. `jobs` does not count them.
   std::size_t warm = 0;
   // The waits of the jobs, in seconds.
   Spread wait_s;
@@ -139,8 +145,8 @@ struct JobFate {
   std::uint32_t preemptions = 0;
 };
 
-// Computes all figures except the wall time, the speed and the fragmentation. `fates` has one entry
-// for each job of the workload.
+// Computes the figures that follow from the workload, the timeline and the fates of its jobs. The
+// caller sets all other figures. `fates` has one entry for each job of the workload.
 SimResult make_result(const Workload& workload, const Timeline& timeline,
                       const std::vector<JobFate>& fates);
 

@@ -12,11 +12,12 @@ namespace subak::cli {
 namespace {
 
 constexpr char kDetails[] =
-    "Reads namespaces, pods and ResourceQuotas, and changes nothing. Each namespace with pods or\n"
-    "quotas of GPUs gets an account with one share. Edit the file, then:\n"
+    "Reads namespaces, pods and ResourceQuotas, and prints a file of accounts. It changes neither\n"
+    "the cluster nor the service. The file has an account with one share for each namespace with\n"
+    "GPU pods or GPU quotas. Save the file and edit it, then:\n"
     "  subak account apply -f FILE --reason TEXT --dry-run\n"
-    "A namespace gets no new account if an account already names it, or if it has the label\n"
-    "subak.gpu/account. The command asks the service which namespaces accounts name.\n";
+    "The file has no new account for a namespace that an account already names, or that has the\n"
+    "label subak.gpu/account. The command asks the service which namespaces accounts name.\n";
 
 struct SuggestCommand {
   KubeOptions kube;

@@ -1,5 +1,5 @@
-// The jobs of one cluster that may give back GPUs of one product, as of the begin of a search for
-// claims (docs/design/0084).
+// The jobs of one cluster that may give back GPUs of one product. The list is made when a search
+// for claims begins, and then follows the claims of this search (docs/design/0049).
 //
 // Threads: one at a time; the objects refer to the state.
 #pragma once
@@ -63,8 +63,8 @@ class Candidates {
   const GiverTree& tree() const { return tree_; }
   // Jobs that are already ending, for any reason, and are not victims of a claim.
   const std::vector<const state::Job*>& ending() const { return ending_; }
-  // The GPUs that accounts would hold if the jobs of ending() and the victims of all claims were
-  // gone.
+  // The GPUs that each account would hold if the jobs of ending() and the victims of all claims had
+  // ended.
   const WithoutHoldings& left() const { return left_; }
   // The milli-GPU of the product that victims of claims hold.
   MilliGpu claimed() const { return claimed_; }

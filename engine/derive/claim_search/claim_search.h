@@ -1,5 +1,5 @@
 // Finds the jobs that must give GPUs back so that a queued job can start, and the slots that this
-// job then gets (docs/design/0084, 0085).
+// job then gets (docs/design/0049, 0084, 0085).
 //
 // Threads: one at a time; the object refers to state and search. Cached results do not influence
 // what is found.
@@ -37,9 +37,9 @@ class ClaimSearch {
   ClaimSearch(const State& s, Search& search);
   ~ClaimSearch();
 
-  // Finds a claim for a queued job that finds no placement in its turn: first by its quota, then by
+  // Finds a claim for a queued job that found no placement in its turn: first by its quota, then by
   // its priority class. nullopt: the job has neither right, or it would have no placement even if
-  // all givers were gone. A gang that needs spare nodes claims nothing, because a claim cannot set
+  // all givers had ended. A gang that needs spare nodes claims nothing, because a claim cannot set
   // spare nodes aside until the gang starts.
   //
   // Givers by quota: jobs that can be preempted, below the claimant's reach (reach_of()). Every
@@ -58,11 +58,13 @@ class ClaimSearch {
   // few as are enough. A claim for a larger gang takes all givers in a group of nodes, or in as few
   // groups as are enough, in the order of Units::in_order(). The groups are NVLink domains, racks
   // or nodes. If the groups are not enough, the claim takes givers from the front of the order.
-  // Givers that are not needed are then left out, beginning with the largest loss.
+  // In the end, the search leaves out givers that the claim does not need, the largest loss first
+  // (loss_of() of units.h).
   //
-  // The first call for a cluster and a product costs O(nodes + holds). Each call also costs O(1)
-  // placement searches for each victim, and one for each binary digit of the number of givers or
-  // groups.
+  // The first call for a cluster and a product costs O(nodes + holds). Each call also costs
+  // O(victims + log(givers + groups)) placement searches. A gang that needs a single group costs
+  // one search for each group that is tried. If sets of givers are tried, there are at most 2 x
+  // limits::kMaxClaimSets more searches.
   std::optional<ClaimFound> find(const state::Job& job);
   // Updates the collected data. Call follow() after each claim that was made.
   void follow(const state::Claim& claim);

@@ -1,4 +1,4 @@
-// The order in which jobs give GPUs back for one claimant (docs/design/0084).
+// The order in which jobs give GPUs back for one claimant (docs/design/0049).
 // Threads: one at a time; the object refers to the state and the candidates.
 #pragma once
 
@@ -65,13 +65,14 @@ class Givers {
   WithoutHoldings left_;
   // For each account, the index in its list of givers of the first job that has not given.
   std::map<AccountId, std::size_t> first_;
-  // Jobs that gave before another job of their account that comes earlier in the order.
+  // Jobs that have given, although a job of their account that comes earlier in the order has not.
   std::set<JobId> gave_;
-  // Accounts of which some job gave, by their parent account.
+  // The accounts with a job at or below them that has given, by their parent account.
   std::map<AccountId, std::set<AccountId>> changed_;
   std::set<AccountId> exhausted_;
-  // The milli-GPU that quotas of any product cover now but that other accounts own by name.
+  // The milli-GPU that quotas of any product cover now, although named quotas guarantee these GPUs.
   MilliGpu taken_by_any_ = 0;
+  // True: next() may return a job whose account then falls below its quota.
   bool may_fall_below_ = false;
 };
 

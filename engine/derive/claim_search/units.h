@@ -1,5 +1,5 @@
 // Units: parts of the fleet that a gang of several nodes may claim. A unit is a clique, a rack or a
-// single node (docs/design/0084).
+// single node (docs/design/0049).
 // Threads: one at a time; the object refers to the state and the candidates.
 #pragma once
 

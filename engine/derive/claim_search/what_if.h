@@ -1,4 +1,4 @@
-// Searches for a placement that a claimant would have if some jobs were gone (docs/design/0084).
+// Searches for a placement that a claimant would have if some jobs had ended (docs/design/0049).
 // Threads: one at a time; the object refers to the state and the search.
 #pragma once
 

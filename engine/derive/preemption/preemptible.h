@@ -1,5 +1,5 @@
 // Says which jobs Subak may end so that other jobs get their GPUs, and how many GPUs the remaining
-// jobs hold (docs/design/0084).
+// jobs hold (docs/design/0060).
 //
 // Threads: any; pure functions.
 #pragma once

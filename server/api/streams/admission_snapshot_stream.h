@@ -1,6 +1,6 @@
-// The call Static: streams copies of the data by which the webhook decides to webhook-only
-// replicas. If a batch changes this data, the service makes one new copy for all streams. A slow
-// reader may miss whole copies, but it always gets all parts of a copy that it has begun to read.
+// The call Static: sends webhook replicas copies of the data with which the webhook decides. If a
+// batch of inputs changes this data, the service makes one new copy for all streams. A slow replica
+// may miss whole copies. But if a replica gets the first part of a copy, it gets all its parts.
 #pragma once
 
 #include <atomic>
@@ -59,16 +59,18 @@ class AdmissionSnapshotHub {
   // over. add() sends nothing: call ask() after add().
   void add(const std::shared_ptr<AdmissionSnapshotStream>& stream);
   void remove(const AdmissionSnapshotStream* stream);
-  // Compares the batch's View with that of the batch before (is_same_admission_snapshot()). If they
-  // differ, it requests one read, however many streams are open. If the queue of reads refuses this
-  // read, the hub tries again with the next batch.
+  // Compares the View of this batch of inputs with the View of the batch before
+  // (is_same_admission_snapshot()). If the Views differ and a stream is open, on_durable() requests
+  // one read that makes a copy. If the queue of reads refuses this read, on_durable() requests it
+  // again after the next batch.
   void on_durable(const Released& batch);  // called like WatchHub::on_durable()
-  // Requests a read that sends a copy. If such a read is already queued, it returns true and
-  // requests no other. False: the queue of reads is full, or the follower has stopped.
+  // Requests a read that sends a copy to all streams. If such a read is already queued, ask()
+  // returns true and requests no second read. False: the queue of reads is full, or the follower
+  // has stopped.
   bool ask();
 
  private:
-  // Makes a copy and offers the copy to all streams. It runs on the follower's thread.
+  // Makes a copy and offers the copy to all streams. send() runs on the follower's thread.
   void send(const Engine& engine);
   // Ends streams so that at most limits::kMaxAdmissionSnapshots copies stay in memory. A stream
   // that holds an older copy ends with RESOURCE_EXHAUSTED.
@@ -76,7 +78,8 @@ class AdmissionSnapshotHub {
 
   Follower& follower_;
   const AdmissionConfig& config_;
-  // True: a copy is due, but the read for it was refused. Only the loop's thread uses this member.
+  // True: a copy is due, but the queue of reads refused the last read. Only the loop's thread uses
+  // this member.
   bool owed_ = false;
   // The number of `streams_`. Any thread can read `open_` without the lock.
   std::atomic<std::size_t> open_{0};

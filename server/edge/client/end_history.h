@@ -16,9 +16,10 @@
 
 namespace subak {
 
-// The ends of the lists and watches of one kind of objects, since the last watch that stayed open.
-// The pause grows with each end. error() is empty until the server reports an error, or ends too
-// many lists and watches too early.
+// The ends of the lists and watches of one kind of objects, since a watch last stayed open for
+// limits::kSteadyWatchMs (10 s). Each end doubles the next pause, up to a limit (Backoff). An end
+// is regular if the server ended the list or watch without an error, or because its version was too
+// old. error() is empty until the server reports an error, or until ends_early() is true.
 class EndHistory {
  public:
   // `path`: the path of the collection, with which error() begins.
@@ -30,7 +31,7 @@ class EndHistory {
     if (!ends_early()) error_.clear();
   }
 
-  // Forgets all ends: the watch has stayed open for limits::kSteadyWatchMs.
+  // Forgets all ends. Call it when a watch has stayed open for limits::kSteadyWatchMs.
   void settle() {
     backoff_.reset();
     early_ = 0;
@@ -38,8 +39,8 @@ class EndHistory {
   }
 
   // Records that a list or watch ended with `answer`. Returns the pause before the next list or
-  // watch. An end is in order if `answer` is kDone or kExpired. The first end has no pause if it is
-  // in order. Any other pause is at least as long as the server asks for.
+  // watch. The end is regular if `answer` is kDone or kExpired. After the first end since settle(),
+  // there is no pause if this end is regular. Any other pause is at least `answer.delay_ms`.
   DurationMs ended(const CallAnswer& answer) {
     const bool in_order = answer.outcome == Outcome::kDone || answer.outcome == Outcome::kExpired;
     const bool first = backoff_.tries() == 0;
@@ -60,10 +61,11 @@ class EndHistory {
 
   // True if there was at most one end since the last call of heard().
   bool heard_lately() const { return unheard_ < 2; }
-  // True if at least the last limits::kShortWatchesTold ends were all in order, but came too early.
+  // True if the last limits::kShortWatchesTold ends were all regular, and no watch stayed open for
+  // limits::kSteadyWatchMs since the first of them.
   bool ends_early() const { return early_ >= limits::kShortWatchesTold; }
-  // True if there were at least limits::kShortWatchesTold ends, for any reason, since a watch last
-  // stayed open.
+  // True if at least limits::kShortWatchesTold lists or watches ended, for any reason, since
+  // settle(). A list that the sink rejected counts too.
   bool is_long() const { return backoff_.tries() >= limits::kShortWatchesTold; }
   // The last error, which begins with the path; empty after a success.
   const std::string& error() const { return error_; }
@@ -73,7 +75,7 @@ class EndHistory {
   Backoff backoff_;
   // The number of ends since the last call of heard().
   std::uint32_t unheard_ = 0;
-  // The number of ends in a row that were in order but too early.
+  // The number of regular ends in a row since settle().
   std::uint32_t early_ = 0;
   std::string error_;
 };

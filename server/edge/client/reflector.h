@@ -6,7 +6,8 @@
 //
 // The server may end a list or a watch, and the reflector decides when it requests the next one.
 // After a watch that was open for limits::kSteadyWatchMs, it requests the next watch at once. After
-// a shorter watch or a failure it waits, and each further one doubles the wait (end_history.h).
+// a shorter watch or a failure it waits. Each further short watch or failure doubles the wait
+// (end_history.h).
 // Whatever the server answers, RequestPaces limit the number of requests (docs/design/0076).
 // Threads: only the thread of the client's turn().
 #pragma once
@@ -77,8 +78,8 @@ class Reflector {
   // True once a list was complete and accepted by the sink.
   bool listed() const { return listed_; }
   // True if the sink is up to date, or nearly so. A list was accepted, and there was at most one
-  // end since the server last sent a list or an event. The server does not end lists and watches
-  // early, and no long pause is in progress.
+  // end since the server last sent a list or an event. In addition, ends_early() and pauses() are
+  // false.
   bool synced() const { return listed_ && ends_.heard_lately() && !ends_early() && !pauses(); }
   // True if the server ends lists and watches without an error, but as soon as they begin. error()
   // says so.

@@ -2,8 +2,8 @@
 // limits::kEventsPerSecond for all objects together. Its queue is bounded. If the API server
 // refuses an Event, the Event is lost, which does no harm because Subak never reads Events. If the
 // Event already exists, for example from an earlier process, the recorder raises its count. If the
-// server has deleted the Event meanwhile, the recorder creates it again. Threads: only the thread
-// of the client's turn().
+// server has deleted the Event meanwhile, the recorder creates it again. A turn is one round of the
+// edge's loop. Threads: only the thread of the edge's loop, which calls KubeApi::turn().
 #pragma once
 
 #include <cstdint>
@@ -34,19 +34,19 @@ struct PodEvent {
 
 class EventRecorder {
  public:
-  // `api` must run no turn after the recorder is destroyed. `now_ms` returns the time that an Event
-  // gets.
+  // Do not call turn() of `api` after the recorder is destroyed, because answers of the API server
+  // call the recorder. `now_ms` returns the time that an Event gets.
   EventRecorder(KubeApi& api, std::function<TimeMs()> now_ms,
                 std::function<std::int64_t()> monotonic_ms);
 
   // Queues an Event. If the queue has limits::kMaxWaitingEvents entries, its oldest entry is
   // dropped.
   void tell(PodEvent pod_event);
-  // Queues a best-effort write of an annotation or a condition, in the same queue. The write may be
-  // dropped, and its answer is ignored.
+  // Queues a best-effort write of an annotation or a condition, in the queue of the Events. The
+  // write may be dropped, and the recorder ignores the server's answer.
   void write(KubeCall call);
-  // Sends as many entries as the rate allows now. Call it in each turn. After a pause of a second
-  // or more, it may send the entries for one second at once.
+  // Sends as many entries as limits::kEventsPerSecond allows now. Call it in each turn of the edge.
+  // After a pause of a second or more, it may send limits::kEventsPerSecond entries at once.
   void turn();
   // Returns the time until turn() can send, or limits::kLoopMaxWaitMs if the queue is empty.
   DurationMs due_in() const;

@@ -82,8 +82,9 @@ Result<std::uint64_t> last_seq_until(std::uint64_t facts, TimeMs t, F&& made_at)
   return low;
 }
 
-// Sums rows by UTC day, payer, holder, state and product. The sums are exact. A row that spans
-// midnight counts in both days, with the part of each day.
+// Sums rows by UTC day, payer, holder, state and product. The sums are exact. The engine writes no
+// row across midnight. If a row nevertheless spans midnight, it counts in both days, with the part
+// of each day.
 class DailySums {
  public:
   // The parts of rows outside [from_ms, to_ms) do not count.
