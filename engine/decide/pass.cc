@@ -27,8 +27,23 @@ namespace {
 using derive::amounts_of;
 using Found = derive::EntitledPlace;
 
+// True if the placement of a claimant uses a node of its claim, and CPU or memory there may be free
+// only because the claim holds GPUs. They would be reserved for these GPUs once the claim ends.
+bool needs_own_claim(const Decision& d, const state::Claim& claim, const Placement& placement) {
+  return d.s.fleet().gpu_headroom().any() &&
+         std::any_of(placement.slots.begin(), placement.slots.end(), [&](const PodSlot& slot) {
+           return std::binary_search(claim.nodes.begin(), claim.nodes.end(), slot.node);
+         });
+}
+
 Found find_entitled(Decision& d, const state::Job& job, const ReservedNodes& reserved_nodes) {
-  return derive::find_entitled(d.s, d.search, reserved_nodes, job);
+  Found found = derive::find_entitled(d.s, d.search, reserved_nodes, job);
+  const state::Claim* const claim = d.s.claims().of(job.id);
+  if (found.placement && claim != nullptr && needs_own_claim(d, *claim, *found.placement)) {
+    found.placement.reset();
+    found.refused = true;
+  }
+  return found;
 }
 
 void start(Decision& d, JobId id, Placement placement) {
@@ -120,6 +135,17 @@ bool start_reserved(Decision& d, Reserved which) {
 
 // --- claims ---------------------------------------------------------------------------------------
 
+// Returns a placement for the claimant that needs nothing of its claim.
+std::optional<Placement> find_elsewhere(Decision& d, const state::Claim& claim) {
+  const state::Job& job = d.s.jobs().at(claim.job);
+  derive::ReservedUntil reserved_until(d.s, derive::ReservedUntil::Part::kAll);
+  const FleetView now(d.s.fleet(), reserved_until.from(state::sure_end(d.s, job)));
+  auto found = d.search.find(now, job.shape, job.id);
+  if (!found || amounts_of(d.s, *found) != claim.amounts) return std::nullopt;
+  if (needs_own_claim(d, claim, *found)) return std::nullopt;
+  return found;
+}
+
 // Starts claimants whose slots are free, and those that find a placement elsewhere before any
 // victim was asked.
 bool start_claimants(Decision& d) {
@@ -131,11 +157,8 @@ bool start_claimants(Decision& d) {
     if (claim_state(d.s.fleet(), claimant, claim->nodes) == ClaimState::kFree) {
       start(d, claimant, Placement{claim->slots});
     } else if (!derive::any_asked(d.s, *claim)) {
-      const state::Job& job = d.s.jobs().at(claimant);
-      derive::ReservedUntil reserved_until(d.s, derive::ReservedUntil::Part::kAll);
-      const FleetView now(d.s.fleet(), reserved_until.from(state::sure_end(d.s, job)));
-      auto elsewhere = d.search.find(now, job.shape, job.id);
-      if (!elsewhere || amounts_of(d.s, *elsewhere) != claim->amounts) continue;
+      auto elsewhere = find_elsewhere(d, *claim);
+      if (!elsewhere) continue;
       start(d, claimant, *std::move(elsewhere));
     } else {
       continue;

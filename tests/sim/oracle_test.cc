@@ -58,7 +58,7 @@ void judge_world(std::uint64_t seed, bool beside) {
   }
   oracle.compare(engine);
   EXPECT_TRUE(oracle.mistakes().empty()) << join(oracle.mistakes());
-  EXPECT_GT(facts, inputs / 3) << "the world hardly does anything";
+  EXPECT_GT(facts, inputs / 4) << "the world hardly does anything";
   if (plain) {
     EXPECT_GT(oracle.starts_judged(), 0u);
   }
