@@ -362,10 +362,8 @@ namespace {
 // claimed GPUs, empty NVLink domains, or CPU and memory for free GPUs. These others start too, or
 // nothing is set aside for them any more.
 bool starts_beside_others(const State& s, const Places& places, const state::Job& job) {
-  const Policy& policy = s.policy();
   const bool set_aside = !s.reserved_nodes().empty() || !s.claims().all().empty() ||
-                         policy.keep_whole > 0 || policy.cpu_per_gpu_milli > 0 ||
-                         policy.memory_per_gpu_bytes > 0;
+                         s.policy().keep_whole > 0 || s.fleet().gpu_headroom().any();
   if (job.state != JobState::kQueued || !set_aside || !places.starts_next) return false;
   return places.starts_next(job.id).value_or(false);
 }
