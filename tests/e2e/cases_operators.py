@@ -102,7 +102,7 @@ def worker_set_leader_and_workers(c):
 @case()
 def worker_set_waits_for_room_for_all(c):
     c.nodes(2)
-    hold_a_node(c)
+    hold_a_node(c, seconds=15)  # its controller elects a leader first
     worker_set(c, 1, 2)
     gated(c, "llm", 2)
     c.stays(lambda: all(has_gate(p) for p in c.pods("llm")), "none starts while one node is taken", 2)
