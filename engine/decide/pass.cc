@@ -101,15 +101,8 @@ bool could_fit(const Decision& d, const state::Reservation& r, const state::Job&
   return true;
 }
 
-// True if jobs within quota come before this job also on the nodes that are reserved for it.
-bool yields_to_entitled(const Decision& d, const state::Job& job) {
-  return d.s.policy().order == OrderPolicy::kTargetShare && has_quotas(d.s.tree()) &&
-         !derive::is_within_quota(d.s, job);
-}
-
-// kFirm: only jobs to which no other job comes first. kNew: reservations of this pass, which it does
-// not cancel.
-enum class Reserved { kAll, kFirm, kNew };
+// kNew: reservations of this pass, which it does not cancel.
+enum class Reserved { kAll, kNew };
 
 // Starts jobs on their reserved nodes, out of turn. Other jobs may use the nodes that are left
 // over.
@@ -117,7 +110,6 @@ bool start_reserved(Decision& d, Reserved which) {
   bool any = false;
   for (const state::Reservation& r : all_reservations(d)) {
     const state::Job& job = d.s.jobs().at(r.job);
-    if (which == Reserved::kFirm && yields_to_entitled(d, job)) continue;
     if (!d.s.clusters().at(r.job.cluster()).synced) continue;
     Found found;
     if (could_fit(d, r, job)) found = find_on_reserved(d, r, job);
@@ -361,17 +353,6 @@ void fill(Decision& d, PassMemory& memory, Work& work) {
   }
 }
 
-// Starts jobs beyond quota on their reserved nodes, after jobs within quota have started or claimed.
-void start_reserved_borrowers(Decision& d, PassMemory& memory) {
-  const bool moved = mend(d, memory);
-  const std::vector<state::Reservation> made = all_reservations(d);
-  const bool some_yield = std::any_of(made.begin(), made.end(), [&](const auto& r) {
-    return yields_to_entitled(d, d.s.jobs().at(r.job));
-  });
-  if (some_yield) make_claims(d, memory, Claimants::kBlocked);
-  if (moved || some_yield) start_reserved(d, Reserved::kAll);
-}
-
 enum class Walked { kAll, kEnough, kAgain };
 
 // The shapes of jobs with reserved nodes. Such a job may have a placement where others like it have
@@ -425,10 +406,10 @@ void decide(Decision& d, const in::Pass& /*i*/, PassMemory& memory) {
       mend(d, memory);
       choose_estimates(d);
       end_claims(d);
-    } while (start_claimants(d) || start_reserved(d, Reserved::kFirm));
+    } while (start_claimants(d) || start_reserved(d, Reserved::kAll));
     forget_blocked(d, memory);
     start_entitled(d, memory, work);
-    start_reserved_borrowers(d, memory);
+    if (mend(d, memory)) start_reserved(d, Reserved::kAll);
     forget_blocked(d, memory);
     std::set<ShapeId> too_late;
     walked = start_all(d, memory, work, too_late);
