@@ -12,13 +12,12 @@
 #include "core/names.h"
 #include "kube/json.h"
 #include "kube/node/node_gpus.h"
+#include "kube/node/node_mig.h"
 #include "kube/pod.h"
 #include "kube/quantity.h"
 
 namespace subak {
 namespace {
-
-constexpr std::string_view kPaused = "paused-for-mig-change";
 
 Error bad(const std::string& field, std::string got, std::string want) {
   return {ErrorCode::kInvalid, field, std::move(got), std::move(want)};
@@ -40,6 +39,7 @@ class NodeReader {
       return *error_;
     }
     const bool none_works = !has_gpus(allocatable_);
+    if (none_works && !has_gpus(capacity_)) read_labelled_resources();
     const ResourceCounts& counts = none_works && has_gpus(capacity_) ? capacity_ : allocatable_;
     Contradictions contradictions;
     if (auto error = read_gpus(capacity_, counts, options_.extra_gpus, spec_, contradictions)) {
@@ -100,6 +100,11 @@ class NodeReader {
     }
   }
 
+  // The kubelet reports 0 of each resource of a device plugin that has stopped.
+  void read_labelled_resources() {
+    for (const auto& [name, count] : labelled_resources(spec_)) capacity_[name] = count;
+  }
+
   bool has_gpus(const ResourceCounts& counts) const {
     return std::any_of(counts.begin(), counts.end(), [this](const auto& entry) {
       return entry.second > 0 && gpu_kind_of(entry.first, options_.extra_gpus) != GpuKind::kNone;
@@ -108,13 +113,8 @@ class NodeReader {
 
   void read_fitness(bool none_works, std::vector<std::string> why) {
     spec_.contradicts = !why.empty();
-    const std::string state = find_label(spec_, names::kLabelMigState);
-    if (state == "pending" || state == "rebooting") {
-      why.push_back(std::string(names::kLabelMigState) + " is " + state);
-    }
-    if (find_label(spec_, names::kLabelDeployPlugin) == kPaused) {
-      why.push_back(std::string(names::kLabelDeployPlugin) + " is " + std::string(kPaused));
-    }
+    std::vector<std::string> causes = mig_manager_causes(spec_, none_works);
+    std::move(causes.begin(), causes.end(), std::back_inserter(why));
     for (const std::string& type : faults_) why.push_back("condition " + type);
     if (none_works) {
       spec_.unhealthy_gpus = 0;

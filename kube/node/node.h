@@ -26,11 +26,13 @@
 //     cut, the fewest possible cards count (placement/gpus/mig_cut.h).
 //   NodeSpec::unfit: why nothing new may be placed on the node. These are the causes:
 //     - the node's statements about its GPUs contradict each other (see below)
-//     - nvidia.com/mig.config.state is pending or rebooting
+//     - nvidia.com/mig.config.state is not success: pending, rebooting or failed
+//     - nvidia.com/mig.config names another configuration than the node offers (node_mig.h)
 //     - nvidia.com/gpu.deploy.device-plugin is paused-for-mig-change
 //     - a condition of KubeNodeOptions::fatal_conditions is True
 //     - none of its GPUs is allocatable. Then its GPUs count as working, because no field says
-//       which GPUs are sick; pods on the node stay.
+//       which GPUs are sick; pods on the node stay. If none is installed either, the labels of
+//       feature discovery say which slices the node has.
 //   Devices of another maker (KubeNodeOptions::extra_gpus) are whole GPUs, of the product "GPU".
 //
 // Contradictions (NodeSpec::contradicts). Only allocatable resources count, because a former

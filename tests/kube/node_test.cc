@@ -246,7 +246,7 @@ TEST(KubeNode, WhatKeepsNewWorkAwayIsNamed) {
   const std::string state = R"(,"nvidia.com/mig.config.state":")";
   EXPECT_EQ(one(ailing("")).unfit, "");
   EXPECT_EQ(one(ailing(state + "success\"")).unfit, "");
-  EXPECT_EQ(one(ailing(state + "failed\"")).unfit, "") << "what is left is allocatable, or not";
+  EXPECT_EQ(one(ailing(state + "failed\"")).unfit, "nvidia.com/mig.config.state is failed");
   EXPECT_EQ(one(ailing(state + "pending\"")).unfit, "nvidia.com/mig.config.state is pending");
   EXPECT_EQ(one(ailing(state + "rebooting\"")).unfit, "nvidia.com/mig.config.state is rebooting");
   EXPECT_EQ(one(ailing(R"(,"nvidia.com/gpu.deploy.device-plugin":"true")")).unfit, "");
