@@ -1,8 +1,10 @@
 // Warnings about allowed pods.
 #include <algorithm>
+#include <optional>
 
 #include "admission/policy_parts.h"
 #include "core/cut.h"
+#include "model/mig.h"
 
 namespace subak::policy {
 namespace {
@@ -12,14 +14,16 @@ struct FleetTotals {
   bool any_product = false;
 };
 
+bool allows_product(const PodShape& shape, const std::string& product) {
+  return shape.products.empty() ||
+         std::find(shape.products.begin(), shape.products.end(), product) != shape.products.end();
+}
+
 FleetTotals totals_of(const ClusterView& cluster, const PodShape& shape) {
   FleetTotals f;
   MilliGpu milli = 0;
   for (const ProductTotals& t : cluster.products) {
-    const bool allowed =
-        shape.products.empty() ||
-        std::find(shape.products.begin(), shape.products.end(), t.product) != shape.products.end();
-    if (!allowed) continue;
+    if (!allows_product(shape, t.product)) continue;
     f.any_product = true;
     milli += t.milligpu.installed - t.milligpu.unusable;
   }
@@ -39,15 +43,48 @@ std::string whole_gpus_text(const ClusterView& cluster, const Pod& pod, const Fl
          " are there now";
 }
 
+// Returns the most slices of the pod's profile into which the GPUs of one node can be cut; nullopt:
+// not known, because a product of the cluster is in no table.
+std::optional<std::int64_t> most_slices(const ClusterView& cluster, const PodShape& shape) {
+  std::int64_t most = 0;
+  for (std::size_t i = 0; i < cluster.product_node_gpus.size(); ++i) {
+    const std::string& product = cluster.products[i].product;
+    if (!allows_product(shape, product)) continue;
+    const MigGeometry* const geometry = mig_geometry(product);
+    if (geometry == nullptr) return std::nullopt;
+    const MigProfile* const profile = find_mig_profile(*geometry, shape.profile);
+    if (profile == nullptr) continue;
+    most = std::max(most, cluster.product_node_gpus[i] * profile->max_count);
+  }
+  return most;
+}
+
+// Returns ", and ..." if no node can have the slices that one pod asks for; else nothing.
+std::string never_text(const ClusterView& cluster, const PodShape& shape) {
+  const auto most = most_slices(cluster, shape);
+  if (!most || *most == 0 || shape.gpus <= *most) return {};
+  return ", and the GPUs of no node can be cut into more than " + std::to_string(*most);
+}
+
 std::string mig_text(const ClusterView& cluster, const Pod& pod) {
+  const std::string slices = " MIG slices " + cut_text(pod.shape.profile);
+  const std::vector<MigSlices>& on_one_node = cluster.largest_node.mig;
+  const auto largest =
+      std::find_if(on_one_node.begin(), on_one_node.end(),
+                   [&](const MigSlices& s) { return s.profile == pod.shape.profile; });
+  if (largest != on_one_node.end() && pod.shape.gpus > largest->count) {
+    return "asks for " + std::to_string(pod.shape.gpus) + slices +
+           " on one node, the largest has " + std::to_string(largest->count) +
+           never_text(cluster, pod.shape);
+  }
   std::int64_t configured = 0;
   for (const auto& [profile, count] : cluster.mig_slices) {
     if (profile == pod.shape.profile) configured += count;
   }
   const std::int64_t total = pod.shape.gpus * (pod.gang.uniform ? pod.gang.size : 1);
   if (total <= configured) return {};
-  return "asks for " + std::to_string(total) + " MIG slices " + cut_text(pod.shape.profile) + ", " +
-         std::to_string(configured) + " are configured";
+  return "asks for " + std::to_string(total) + slices + ", " + std::to_string(configured) +
+         " are configured" + never_text(cluster, pod.shape);
 }
 
 std::string cpus_text(std::int64_t milli) {

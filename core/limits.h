@@ -190,10 +190,14 @@ inline constexpr std::size_t kMaxNonGpuPodsPerNode = 1024;
 
 // Node back-off (`bar`): after a node rejected a pod, Subak does not use it for such pods for a
 // time. The back-off doubles with each rejection in a row, until such a pod runs on the node.
-inline constexpr DurationMs kFirstNodeBackoffMs = 10'000;  // doubled each time
-inline constexpr DurationMs kLongestNodeBackoffMs = 2 * kHourMs;
+inline constexpr DurationMs kFirstNodeBackoffMs = 10'000, kLongestNodeBackoffMs = 2 * kHourMs;
+inline constexpr DurationMs kFirstDeviceBackoffMs = kMinuteMs;  // if the node lacks devices
 // If the node does not reject such a pod for this long after a back-off, the count starts again.
 inline constexpr DurationMs kNodeBackoffMemoryMs = 2 * kHourMs;
+// A node that rejects kMaxRejections pods within kRejectionsMs is unfit for kRejectingMs. A pod
+// that kNodesOfBadPod nodes reject counts for no further node: the pod is at fault.
+inline constexpr std::size_t kMaxRejections = 5, kNodesOfBadPod = 3;
+inline constexpr DurationMs kRejectionsMs = kHourMs, kRejectingMs = kHourMs;
 // Node back-offs at one time. One more node back-off drops the back-off that would end first.
 inline constexpr std::size_t kMaxNodeBackoffs = 10'000;
 
@@ -236,8 +240,7 @@ inline constexpr DurationMs kDatabaseReplyMs = 10 * kSecondMs;
 // Subak retries a commit that got no answer, without end. The wait doubles from kDatabaseRetryMs up
 // to the maximum. After kDatabaseSlowMs, Subak refuses changes until the commit is done.
 inline constexpr DurationMs kDatabaseSlowMs = 2 * kSecondMs;
-inline constexpr DurationMs kDatabaseRetryMs = 50;
-inline constexpr DurationMs kMaxDatabaseRetryMs = kSecondMs;
+inline constexpr DurationMs kDatabaseRetryMs = 50, kMaxDatabaseRetryMs = kSecondMs;
 // The leader asks the database to confirm its lead. For kLeadTrustedMs after a confirmed request,
 // the leader gives answers that need no commit.
 inline constexpr DurationMs kLeadTrustedMs = 2 * kSecondMs;
@@ -337,12 +340,10 @@ inline constexpr DurationMs kProbePatienceMs = 30'000;  // a listener dead this 
 inline constexpr std::size_t kMaxAdmissionSnapshotBytes = 128u << 20;
 // A replica's wait before its next call to the leader. This wait doubles each time up to the
 // maximum. After a copy it begins again at kFollowRetryMs.
-inline constexpr DurationMs kFollowRetryMs = 250;
-inline constexpr DurationMs kMaxFollowRetryMs = 10'000;
+inline constexpr DurationMs kFollowRetryMs = 250, kMaxFollowRetryMs = 10'000;
 // After kFollowPingMs without a message of the leader, a webhook replica sends a ping. Without an
 // answer within kFollowPongMs, the stream is dead.
-inline constexpr DurationMs kFollowPingMs = 10'000;
-inline constexpr DurationMs kFollowPongMs = 10'000;
+inline constexpr DurationMs kFollowPingMs = 10'000, kFollowPongMs = 10'000;
 // A new webhook replica waits this long for its first copy; then it reports ready without a copy.
 inline constexpr DurationMs kFirstCopyMs = 10'000;
 
@@ -444,8 +445,7 @@ inline constexpr DurationMs kWatchSilentMs = 150'000;
 
 // After an error with an object or a list, the edge of a cluster retries. The wait before the next
 // try doubles each time up to the maximum.
-inline constexpr DurationMs kEdgeRetryMs = 250;
-inline constexpr DurationMs kMaxEdgeRetryMs = 30'000;
+inline constexpr DurationMs kEdgeRetryMs = 250, kMaxEdgeRetryMs = 30'000;
 inline constexpr std::size_t kListPageObjects = 500;  // in a page of a list that is not streamed
 inline constexpr std::int64_t kWatchLifeS = 480;      // then Subak begins the next watch
 // Writes of one edge in flight: one per connection. Further writes and reads wait for a connection.

@@ -163,7 +163,6 @@ NodeDrain Engine::drain_of(NodeId id) const {
 const Ledger& Engine::ledger() const { return impl_->state.ledger(); }
 std::size_t Engine::count(JobState state) const { return impl_->state.jobs().sets().count(state); }
 std::size_t Engine::live_size() const { return decide::live_size(impl_->state); }
-std::vector<NodeId> Engine::nodes(ClusterId cluster) const { return fleet().nodes(cluster); }
 
 std::vector<Effect> Engine::outstanding(ClusterId cluster) const {
   return derive::outstanding(impl_->state, cluster);
@@ -174,6 +173,9 @@ std::shared_ptr<const View> Engine::view() const {
 std::size_t Engine::filters() const { return impl_->search.filters(); }
 MilliGpu Engine::reserved_idle(ClusterId cluster) const {
   return derive::reserved_idle(impl_->state, cluster);
+}
+MigPlan Engine::mig_plan(ClusterId cluster) const {
+  return derive::mig_plan(impl_->state, cluster);
 }
 Survey Engine::survey() const { return derive::survey(impl_->state, impl_->places()); }
 std::vector<AccountRow> Engine::account_rows(TimeMs t) const {

@@ -43,6 +43,7 @@
 #include "model/fact.h"
 #include "model/input.h"
 #include "model/job.h"
+#include "placement/explain/mig_plan.h"
 #include "placement/fleet/fleet.h"
 
 namespace subak {
@@ -194,8 +195,6 @@ class Engine {
   std::vector<NodeBill> bill(TimeMs t) const;
   // Returns the sum of |residual| over all nodes of bill().
   GpuTime residual(TimeMs t) const;
-  // Returns the nodes of a cluster, by id.
-  std::vector<NodeId> nodes(ClusterId cluster) const;
   // Returns the number of jobs that have not ended plus the number of nodes.
   std::size_t live_size() const;
   // Returns the number of jobs in the state. Ended jobs count only while the engine remembers them.
@@ -205,6 +204,9 @@ class Engine {
   std::size_t filters() const;
   // Returns the free milli-GPU of the cluster on reserved nodes. O(reserved nodes).
   MilliGpu reserved_idle(ClusterId cluster) const;
+  // Returns the slices of a cluster by profile, and the MIG configuration that would serve more of
+  // what waits. O(queued jobs + nodes).
+  MigPlan mig_plan(ClusterId cluster) const;
   Survey survey() const;  // costs O(queued jobs + pods that hold GPUs + nodes), so call it rarely
 
  private:

@@ -136,8 +136,9 @@ struct ContainerNote {
 struct PodStatus {
   // status.phase: "Pending", "Running", "Succeeded", "Failed" or "Unknown".
   Text phase;
-  // status.reason: why the node's kubelet rejected or ended the pod.
-  Text reason;
+  // status.reason: why the node's kubelet rejected or ended the pod. status.message: the same, in a
+  // sentence.
+  Text reason, message;
   // True: the node has started to create a container of the pod.
   bool has_started = false;
   // The end of the container that ended last, of any of the three kinds of containers.

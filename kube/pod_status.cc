@@ -3,9 +3,11 @@
 #include <algorithm>
 #include <array>
 
+#include "core/cut.h"
 #include "core/duration.h"
 #include "core/limits.h"
 #include "core/names.h"
+#include "core/printable.h"
 #include "kube/pod.h"
 
 namespace subak {
@@ -63,6 +65,11 @@ TimeMs time_of(Text text) {
 void set_end(const Pod& pod, PodRecord& r) {
   if (pod.status.phase == "Succeeded") r.ended = Cause::kFinished;
   if (pod.status.phase == "Failed") r.ended = cause_of_failure(pod.status);
+  if (r.ended == Cause::kRejected) {
+    r.rejection.error = shortened(one_line(pod.status.reason), limits::kMaxNameBytes);
+    r.rejection.words =
+        cut_text(one_line(pod.status.message), limits::kMaxTextBytes - kCutNoteBytes);
+  }
   if (r.ended != Cause::kNone) {
     r.ended_at_ms = time_of(pod.status.finished_at);
   } else if (!pod.deleted_at.empty() && pod.node_name.empty()) {
@@ -95,6 +102,7 @@ void read_status(json::Value status, PodStatus& out) {
   json::each_member(status, [&](Text key, json::Value value) {
     if (key == "phase") out.phase = json::text(value);
     if (key == "reason") out.reason = json::text(value);
+    if (key == "message") out.message = json::text(value);
     if (key.ends_with("ontainerStatuses")) read_containers(value, out);
     if (key != "conditions") return;
     json::each_item(value,

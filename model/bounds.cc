@@ -52,6 +52,7 @@ constexpr std::array kOwnRows{
     Row{"each", "", 0, kPods},
     Row{"effect", "", 0, kName},
     Row{"ended_at_ms", "", 0, limits::kMaxTimeMs},
+    Row{"error", "", 0, kName},
     Row{"extended", "", 0, kNodeList},
     Row{"extended", "shape", 0, kPodList},
     Row{"former_clique", "", 0, kName},
@@ -114,6 +115,7 @@ constexpr std::array kOwnRows{
     Row{"reclaim_min_run_ms", "", 0, limits::kMaxTimeLimitMs},
     Row{"replaces", "", 0, kName},
     Row{"replicas", "", 0, kMilliPerGpu},
+    Row{"reported_unfit", "", 0, kText},
     Row{"request_id", "", 0, kName},
     Row{"requirements", "", 0, kTerms},
     Row{"reserve_jobs", "", 0, limits::kMaxReserveJobs},
@@ -170,8 +172,7 @@ static_assert(kAny >= 64 && std::all_of(kTable.begin(), kTable.end(),
                                         [](const Row& row) { return row.least <= 0; }));
 constexpr bool fits_any(std::int64_t value) { return value >= 0 && value <= kAny; }
 
-// A field that the table does not know gets the bound of the shortest text. A test checks that
-// there is none.
+// For a field that the table does not know. A test checks that there is none.
 constexpr Row kUnknown{"", "", kLeast, kMost};
 
 const Row& bound_of(std::string_view field, std::string_view within) {
@@ -483,7 +484,6 @@ std::optional<Error> check(const PodRecord& pod) {
 }
 
 std::optional<Error> check(const NodeSpec& node) { return check_node(node); }
-
 std::optional<Error> check(const GangRequest& request, std::string_view path) {
   auto error = fields_of(request);
   if (!error) error = check_gang(request);

@@ -326,6 +326,8 @@ struct ClusterRemoved {
 // engine does not use the node for such pods until `until_ms` comes. If `barred` is not set, the
 // fact only stores the count `times` until that time. If `times` is 0, the fact deletes the count
 // and the backoff.
+// If `any_pod` is set, the record counts the node's rejections of pods of all shapes. Then `barred`
+// means that the node is unfit (NodeSpec::rejects).
 // If `job` is set, the cluster's scheduler refused to bind pods of that job to the node. The cause
 // of the refusal may be in the job itself. So other jobs with pods of this shape may still use the
 // node, but only as the last choice (docs/design/0072).
@@ -338,6 +340,11 @@ struct NodeBackedOff {
   bool barred = false;
   // No job: the node's kubelet rejected the pods, so the backoff is for pods of all jobs.
   JobId job{};
+  // What the kubelet said about the pod that it rejected last.
+  Rejection rejection{};
+  bool any_pod = false;  // true: `shape` and `job` are empty
+  // With `any_pod`: up to limits::kMaxRejections rejections of the last limits::kRejectionsMs.
+  std::vector<RejectionTime> recent{};
   template <class V>
   void fields(V& v) {
     v(1, "node", node);
@@ -346,6 +353,9 @@ struct NodeBackedOff {
     v(4, "until_ms", until_ms);
     v(5, "barred", barred);
     v(6, "job", job);
+    v(7, "rejection", rejection);
+    v(8, "any_pod", any_pod);
+    v(9, "recent", recent);
   }
 };
 

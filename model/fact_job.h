@@ -473,12 +473,15 @@ struct PodGone {
   // Why the pod ended. If the job has no cause yet, the job gets this cause, unless it is kNone or
   // kFinished.
   Cause cause = Cause::kNone;
+  // For the cause kRejected: what the kubelet of the pod's node said.
+  Rejection rejection{};
   template <class V>
   void fields(V& v) {
     v(1, "job", job);
     v(2, "rank", rank);
     v(3, "at_ms", at_ms);
     v(4, "cause", cause);
+    v(5, "rejection", rejection);
   }
 };
 

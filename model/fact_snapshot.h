@@ -231,6 +231,9 @@ struct JobSnapshot {
     std::string words;
     std::uint32_t backoffs = 0;
     TimeMs until_ms = 0;
+    // The last rejection by a kubelet, as NodeRejection.
+    std::string rejected_by{};
+    Rejection rejection{};
     friend bool operator==(const Refusal&, const Refusal&) = default;
   };
   Refusal refusal;
@@ -272,6 +275,8 @@ struct JobSnapshot {
     v(21, "preempted_started_ms", preempted.started_ms);
     v(22, "preempted_milligpu", preempted.milligpu);
     v(23, "preempted_right", preempted.right);
+    v(24, "rejected_by", refusal.rejected_by);
+    v(25, "rejection", refusal.rejection);
   }
 };
 

@@ -92,6 +92,8 @@ struct PodRecord {
   // The value of the pod's key subak.gpu/priority, which has precedence over `priority`
   // (model/policy.h). Empty: the pod does not have the key.
   std::string priority_class{};
+  // Why the node's kubelet rejected the pod. Set only if `ended` is kRejected.
+  Rejection rejection{};
   // The field numbers that are missing below belong to wishes (model/gang_terms.h).
   template <class V>
   void fields(V& v) {
@@ -126,7 +128,9 @@ struct PodRecord {
     terms.pod_fields<34, 34>(v);
     v(35, "grace_ms", grace_ms);
     v(36, "priority_class", priority_class);
-    terms.pod_fields<37, kLastWishNumber>(v);
+    terms.pod_fields<37, 37>(v);
+    v(38, "rejection", rejection);
+    terms.pod_fields<39, kLastWishNumber>(v);
   }
   friend bool operator==(const PodRecord&, const PodRecord&) = default;
 };
@@ -285,12 +289,15 @@ struct PodGone {
   TimeMs ended_at_ms = 0;
   // Why the pod ended. kNone: the reporter does not know.
   Cause cause = Cause::kNone;
+  // For the cause kRejected: what the node's kubelet said.
+  Rejection rejection{};
   template <class V>
   void fields(V& v) {
     v(1, "cluster", cluster);
     v(2, "pod", pod);
     v(3, "ended_at_ms", ended_at_ms);
     v(4, "cause", cause);
+    v(5, "rejection", rejection);
   }
 };
 

@@ -1,5 +1,6 @@
 // The states of jobs and pods, the allowed changes of a job's state, and the causes for which pods,
-// attempts and jobs end. The engine allows only the changes of this table (docs/design/0024).
+// attempts and jobs end. Also the errors with which a kubelet rejects a pod. The engine allows only
+// the changes of this table (docs/design/0024).
 //
 //                    +------------------ ended, to wait again -----------------+
 //                    v                                                         |
@@ -20,6 +21,7 @@
 
 #include <array>
 #include <cstdint>
+#include <string>
 #include <string_view>
 
 #include "core/ids.h"
@@ -173,5 +175,82 @@ struct EnumText<PodState> {
   static constexpr std::array<std::string_view, 5> names{"waiting", "held", "bound", "running",
                                                          "gone"};
 };
+
+// What a kubelet said about a pod that was bound to its node, and that it rejected. The kubelet
+// never tries the pod again.
+// Source: k8s.io/kubernetes pkg/kubelet (lifecycle, cm/topologymanager, cm/cpumanager, 1.36).
+struct Rejection {
+  // status.reason of the pod, such as "TopologyAffinityError" or "OutOfcpu". Empty: not known.
+  std::string error;
+  // status.message of the pod, in one line. Empty: the kubelet wrote no message.
+  std::string words;
+  template <class V>
+  void fields(V& v) {
+    v(1, "error", error);
+    v(2, "words", words);
+  }
+  friend bool operator==(const Rejection&, const Rejection&) = default;
+};
+
+// The time of one rejection.
+struct RejectionTime {
+  TimeMs at_ms = 0;
+  template <class V>
+  void fields(V& v) {
+    v(1, "at_ms", at_ms);
+  }
+  friend bool operator==(const RejectionTime&, const RejectionTime&) = default;
+};
+
+// The last rejection of a pod of a job.
+struct NodeRejection {
+  // The name of the node whose kubelet rejected the pod. Empty: no kubelet did, or the job ran
+  // afterwards.
+  std::string node;
+  Rejection rejection;
+};
+
+// The kinds of rejections. They are not durable: a kind follows from Rejection::error.
+enum class RejectionKind : std::uint8_t {
+  // The Topology Manager found no CPUs and GPUs on NUMA nodes that its policy allows.
+  kTopology,
+  // The CPU Manager gives only whole cores, and the pod asked for a part of a core.
+  kCores,
+  // A device plugin did not give the devices.
+  kDevices,
+  // The kubelet has fewer free GPUs or other extended resources than the pod asks for.
+  kExtended,
+  // The kubelet has less free CPU, memory, storage or pod slots than the pod asks for.
+  kRoom,
+  // Labels, taints or ports of the node do not allow the pod.
+  kConstraints,
+  // The node is shutting down.
+  kShutdown,
+  // The kubelet cannot serve a field of the pod, or the error is not known.
+  kOther,
+};
+template <>
+struct EnumText<RejectionKind> {
+  static constexpr std::array<std::string_view, 8> names{
+      "topology", "cores", "devices", "extended", "room", "constraints", "shutdown", "other"};
+};
+
+// Returns the kind of a rejection. An unknown or empty error is kOther.
+RejectionKind rejection_kind(std::string_view error);
+
+// What people and the engine need to know about a kind.
+struct RejectionRule {
+  // The meaning of the error, and what helps, each as the rest of a sentence.
+  std::string_view means;
+  std::string_view helps;
+  // The node backoff after the first rejection in a row, and the longest backoff.
+  DurationMs first_ms = 0;
+  DurationMs longest_ms = 0;
+};
+const RejectionRule& rule_of(RejectionKind kind);
+
+// Returns the error, its meaning, the kubelet's message and what helps, as the rest of a sentence
+// about the node.
+std::string explain_rejection(const Rejection& rejection);
 
 }  // namespace subak

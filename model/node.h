@@ -110,6 +110,10 @@ struct NodeSpec {
   // Why Subak places no new pods on the node, as text: "nvidia.com/mig.config.state is pending".
   // Pods that are already on the node stay. Empty: the node is fit.
   std::string unfit;
+  // True: the node is unfit because its kubelet rejected too many pods, and `unfit` says so. Then
+  // `reported_unfit` has what the edge reported as `unfit`. No edge reports these two fields.
+  bool rejects = false;
+  std::string reported_unfit;
   // True: the node's labels and resources contradict each other about its GPUs. `unfit` names these
   // labels and resources.
   bool contradicts = false;
@@ -171,6 +175,8 @@ struct NodeSpec {
     v(26, "levels_above", above);
     v(27, "contradicts", contradicts);
     v(30, "clock_behind_ms", clock_behind_ms);
+    v(31, "rejects", rejects);
+    v(32, "reported_unfit", reported_unfit);
     if (!rack.empty() || !above.empty()) above.insert(above.begin(), std::move(rack));
     if (above != levels) levels = std::move(above);
   }

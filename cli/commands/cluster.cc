@@ -1,5 +1,6 @@
 // subak cluster list, nodes, domains, mig: the nodes and topology that the service knows.
 #include <algorithm>
+#include <sstream>
 
 #include "cli/commands.h"
 #include "cli/commands/cluster_parts.h"
@@ -141,6 +142,12 @@ Table node_table(const v1::ListNodesResponse& answer) {
   return table;
 }
 
+// Prints a text of several lines for people.
+void say_lines(Session& s, const std::string& text) {
+  std::istringstream lines(text);
+  for (std::string line; std::getline(lines, line);) s.say(line);
+}
+
 // Prints the reasons why nodes take nothing new. They are too long for a cell of the table.
 void say_contradictions(Session& s, const v1::ListNodesResponse& answer) {
   for (const v1::Node& n : answer.nodes()) {
@@ -150,7 +157,7 @@ void say_contradictions(Session& s, const v1::ListNodesResponse& answer) {
     while (!rest.empty()) {
       const std::string_view one = rest.substr(0, rest.find(", "));
       rest.remove_prefix(std::min(rest.size(), one.size() + 2));
-      s.say("  " + wrapped(printable(one), 2, "  "));
+      say_lines(s, "  " + wrapped(printable(one), 2, "  "));
     }
   }
 }
@@ -172,11 +179,48 @@ Table mig_table(const v1::ListMigSlicesResponse& answer) {
   Table table({{"NODE", Align::kLeft, Room::kElastic},
                {"PROFILE"},
                {"SLICES", Align::kRight},
-               {"USED", Align::kRight}});
+               {"USED", Align::kRight},
+               {"FREE", Align::kRight}});
   for (const v1::MigRow& r : answer.rows()) {
-    table.row({r.node(), r.profile(), std::to_string(r.configured()), std::to_string(r.used())});
+    table.row({r.node(), r.profile(), std::to_string(r.configured()), std::to_string(r.used()),
+               std::to_string(r.free())});
   }
   return table;
+}
+
+std::string advice_text(const v1::MigAdvice& advice) {
+  std::string served;
+  const auto add = [&served](std::int64_t count, const std::string& what) {
+    if (count > 0) served += (served.empty() ? "" : ", ") + std::to_string(count) + " " + what;
+  };
+  for (const auto& slices : advice.slices()) add(slices.count(), "of " + slices.profile());
+  add(advice.gpus(), advice.gpus() == 1 ? "whole GPU" : "whole GPUs");
+  return "advice: nvidia.com/mig.config=" + advice.config() + " on " + joined(advice.nodes()) +
+         " would serve more of what waits: " + served + " (" + gpus_text(advice.gain_milligpu()) +
+         " GPUs)";
+}
+
+// Prints the totals by profile, and the advice.
+void say_mig_plan(Session& s, const v1::ListMigSlicesResponse& answer) {
+  if (answer.profiles().empty()) return;
+  Table table({{"PROFILE"},
+               {"SLICES", Align::kRight},
+               {"USED", Align::kRight},
+               {"FREE", Align::kRight},
+               {"WAITING", Align::kRight},
+               {"COULD BE", Align::kRight}});
+  for (const v1::MigProfile& p : answer.profiles()) {
+    table.row({p.profile(), std::to_string(p.configured()), std::to_string(p.used()),
+               std::to_string(p.free()), std::to_string(p.waiting()),
+               std::to_string(p.possible())});
+  }
+  std::ostringstream text;
+  table.print(text, false);
+  s.say("");
+  say_lines(s, text.str());
+  if (!answer.has_advice()) return;
+  s.say("");
+  say_lines(s, wrapped(printable(advice_text(answer.advice())), 0, "  "));
 }
 
 // Adds a command that lists the nodes, domains or MIG slices of a cluster. `after` prints more
@@ -215,8 +259,8 @@ void add_cluster(Command root) {
       cluster, "domains", "NVLink domains and their GPUs", "ClusterService/ListDomains",
       [](auto& a) { return a.mutable_domains(); }, domain_table);
   add_pages<v1::ListMigSlicesRequest, v1::ListMigSlicesResponse>(
-      cluster, "mig", "MIG slices by node and profile", "ClusterService/ListMigSlices",
-      [](auto& a) { return a.mutable_rows(); }, mig_table);
+      cluster, "mig", "MIG slices by node and profile, and advice", "ClusterService/ListMigSlices",
+      [](auto& a) { return a.mutable_rows(); }, mig_table, say_mig_plan);
 }
 
 }  // namespace subak::cli

@@ -204,6 +204,10 @@ void print_job(Session& s, const v1::Job& j) {
     const std::string text = wrapped(printable(preemption_text(j)), kHead, std::string(kHead, ' '));
     s.out() << "  preempted:  " << text << '\n';
   }
+  if (j.has_rejection()) {
+    const std::string text = wrapped(rejection_text(j.rejection()), kHead, std::string(kHead, ' '));
+    s.out() << "  rejected by " << text << '\n';
+  }
   line("origin", word(j.origin()));
   line("submitted", time_text(j.submit_time()));
   const bool is_told = ending && j.preemption().has_by();  // by the line "preempted"

@@ -57,6 +57,8 @@ void print_head(Session& s, const v1::Explanation& e) {
             << ": its pods must be bound by then\n";
   }
   print_end(s, job);
+  if (job.has_rejection())
+    s.out() << wrapped("rejected by " + rejection_text(job.rejection()), 0, "  ") << '\n';
   if (job.has_loan()) s.out() << "beyond quota: " << loan_text(job.loan()) << '\n';
   if (job.has_preemption())
     s.out() << wrapped("preempted " + printable(preemption_text(job)), 0, "  ") << '\n';

@@ -229,6 +229,10 @@ std::string preemption_text(const v1::Job& job) {
   return waits ? text + "; its submit time stays" : text;
 }
 
+std::string rejection_text(const v1::JobRejection& rejection) {
+  return printable("node " + rejection.node() + ": " + rejection.explanation());
+}
+
 std::string loan_text(const v1::Loan& loan) {
   const std::string gpus =
       gpus_text(loan.milligpu()) + (loan.milligpu() == 1000 ? " GPU" : " GPUs");

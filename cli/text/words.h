@@ -82,6 +82,8 @@ std::string distrust_text(const v1::Job& job);
 // Returns for which job the job was preempted last, when, and how often: "for 1-43 of ml.audio at
 // 12:30, 2 times in all; it has its first submit time, 11:00". The job must have been preempted.
 std::string preemption_text(const v1::Job& job);
+// Returns the node that rejected a pod of the job last, and why: "node n1: OutOfcpu: ...".
+std::string rejection_text(const v1::JobRejection& rejection);
 // Returns the job's priority class, or its priority if it has no class.
 std::string priority_text(const v1::JobSpec& spec);
 // Returns "4 GPUs, may be preempted from 12:30 on". The job must have a loan.

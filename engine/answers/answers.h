@@ -152,6 +152,8 @@ struct JobRow {
   std::uint32_t overruns = 0;
   // True: the cluster's scheduler refused the job (reason Unschedulable).
   bool refused = false;
+  // The last time that a kubelet rejected a pod of the job.
+  NodeRejection rejected;
   // True: Subak asks the job to end after its time limit.
   bool limit_enforced = false;
   // True: planning does not rely on the job's time limit (state::trusts_limit, docs/design/0061).
@@ -373,6 +375,9 @@ struct Survey {
     MilliGpu reserved_idle = 0;
     // Free GPUs on NVLink domains that Policy::keep_whole leaves to gangs.
     MilliGpu reserved_domains_idle = 0;
+    // How many pods the kubelet of a node rejected in the last limits::kRejectionsMs, by node.
+    // Nodes without rejections have no entry.
+    std::map<NodeId, std::size_t> rejections;
     // The resources that non-GPU pods use (non_gpu_use() of placement/fleet/views.h).
     NonGpuUse non_gpu;
   };

@@ -96,6 +96,8 @@ struct LargestNode {
   // further names.
   std::vector<ResourceCount> extended;
   bool more = false;
+  // The most MIG slices on one node, sorted by profile; each profile occurs once.
+  std::vector<MigSlices> mig;
   friend bool operator==(const LargestNode&, const LargestNode&) = default;
 };
 

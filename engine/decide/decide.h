@@ -225,8 +225,19 @@ void expire(Decision& d, const state::Job& job);
 void end_wait(Decision& d, const state::Job& job);
 
 // node_backoff.cc: records that the node rejected a pod of this shape. The node backs off for the
-// shape. Each rejection makes the backoff longer.
-void bar_node(Decision& d, NodeId node, const PodShape& shape);
+// shape. Each rejection makes the backoff longer. After limits::kMaxRejections rejections within
+// limits::kRejectionsMs the node is unfit for all pods.
+void bar_node(Decision& d, NodeId node, const PodShape& shape, const Rejection& rejection);
+// Takes `spec.unfit` as the words of the edge. If the node is unfit because of rejections, adds
+// this cause to `spec.unfit`. Sets `spec.rejects` and `spec.reported_unfit`. For a new node, `node`
+// is 0.
+void set_rejections(const Decision& d, NodeId node, NodeSpec& spec);
+// An operator says that the node is repaired: drops its backoffs and its count of rejections. The
+// node is fit again, unless its edge reports a cause.
+void forgive_rejections(Decision& d, NodeId node, const EditStamp& edit);
+// node.cc: sets NodeSpec::unfit of the node to the edge's words, with the node's rejections if it
+// is unfit because of them.
+void renew_fitness(Decision& d, NodeId node, const EditStamp& edit = {});
 // Call it when a pod of this job and shape runs on the node. Drops the node's backoffs for the
 // shape. Backoffs that come from scheduler refusals of other jobs stay.
 void clear_backoff(Decision& d, NodeId node, const PodShape& shape, JobId job);
@@ -294,9 +305,9 @@ std::optional<state::PodPlace> find_named(Decision& d, const std::string& cluste
 std::string early_name(const PodRef& ref);
 // pod_end.cc: ends the pod at the time `at`, which was read from `clock`. If the pod certainly
 // existed later (Pod::seen_ms), the pod ends at that later time. Charges and releases the GPUs that
-// the pod held.
+// the pod held. `rejection`: what the kubelet said, for the cause kRejected.
 void end_pod(Decision& d, JobId id, std::uint32_t rank, TimeMs at, Cause cause,
-             RowClock clock = RowClock::kService);
+             RowClock clock = RowClock::kService, const Rejection& rejection = {});
 
 // charge.cc: writes the ledger rows for the GPUs that the pod held since its last row, one row for
 // each UTC day. Non-GPU pods cost nothing. `clock` is the clock from which the time `to` was read.

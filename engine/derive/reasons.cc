@@ -132,7 +132,8 @@ std::string turned_away(const State& s, const state::Job& job) {
   std::size_t shown = 0;
   for (const auto& [node, backoffs] : s.node_backoff().all()) {
     for (const fact::NodeBackedOff& backoff : backoffs) {
-      const bool mine = backoff.barred && s.fleet().cluster_of(node) == job.id.cluster() &&
+      const bool mine = backoff.barred && !backoff.any_pod &&
+                        s.fleet().cluster_of(node) == job.id.cluster() &&
                         std::any_of(request.groups.begin(), request.groups.end(),
                                     [&](const PodGroup& g) { return g.shape == backoff.shape; });
       if (!mine || shown == kMostNodes) continue;
@@ -140,6 +141,8 @@ std::string turned_away(const State& s, const state::Job& job) {
       text += "; " + s.fleet().node(node)->name + " rejected such a pod " +
               (backoff.times == 1 ? "once" : std::to_string(backoff.times) + " times in a row") +
               " and is tried again at " + format_time(backoff.until_ms);
+      if (!backoff.rejection.error.empty())
+        text += " (" + explain_rejection(backoff.rejection) + ")";
     }
   }
   return text;
@@ -251,10 +254,6 @@ Reason awaited_resume(const State& s, const state::Job& job) {
                     " is draining and takes nothing new, and the job came after that: it waits "
                     "until an operator resumes the account");
 }
-
-}  // namespace
-
-namespace {
 
 // The siblings at one node of the tree beside those that are compared. Compared ones have jobs that
 // could start.

@@ -94,6 +94,7 @@ JobRow row(const State& s, const state::Job& job, bool with_pods) {
   if (job.in_attempt()) row.reclaim.loan = loan_of(s, job);
   row.overruns = job.overruns;
   row.refused = job.extras().backoff != nullptr;
+  if (job.extras().rejected != nullptr) row.rejected = *job.extras().rejected;
   row.limit_enforced = state::enforces_limit(s, job);
   const bool has_limit = job.state != JobState::kDone && job.time_limit_ms != 0;
   row.limit_distrusted = has_limit && !state::trusts_limit(s, job);

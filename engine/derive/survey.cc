@@ -39,6 +39,20 @@ void survey_queue(const State& s, const Places& places, Survey& out) {
   }
 }
 
+// An unfit node counts no further, so no node has more than limits::kMaxRejections.
+std::map<NodeId, std::size_t> rejections(const State& s, ClusterId cluster) {
+  std::map<NodeId, std::size_t> out;
+  for (const auto& [node, backoffs] : s.node_backoff().all()) {
+    const fact::NodeBackedOff* const all = s.node_backoff().of_any_pod(node);
+    if (all == nullptr || s.fleet().cluster_of(node) != cluster) continue;
+    const auto count = std::count_if(all->recent.begin(), all->recent.end(), [&](const auto& one) {
+      return one.at_ms + limits::kRejectionsMs > s.now();
+    });
+    if (count > 0) out[node] = static_cast<std::size_t>(count);
+  }
+  return out;
+}
+
 }  // namespace
 
 MilliGpu reserved_idle(const State& s, ClusterId cluster) {
@@ -48,6 +62,24 @@ MilliGpu reserved_idle(const State& s, ClusterId cluster) {
   }
   must(idle >= 0, "no node has less than nothing idle");
   return idle;
+}
+
+MigPlan mig_plan(const State& s, ClusterId cluster) {
+  MigDemand waiting;
+  for (const auto& [shape, jobs] : s.jobs().ready().census().by_shape) {
+    if (s.fleet().cluster_of(shape) != cluster) continue;
+    for (const PodGroup& group : s.fleet().request(shape).groups) {
+      const std::int64_t gpus = static_cast<std::int64_t>(jobs) *
+                                static_cast<std::int64_t>(group.count) * group.shape.gpus;
+      if (group.shape.kind == GpuKind::kMig) waiting.slices[group.shape.profile] += gpus;
+      if (group.shape.kind == GpuKind::kWhole) waiting.gpus += gpus;
+    }
+  }
+  std::set<NodeId> reserved;
+  for (const state::Reservation& r : s.clusters().at(cluster).reservations) {
+    reserved.insert(r.nodes.begin(), r.nodes.end());
+  }
+  return subak::mig_plan(s.fleet(), cluster, waiting, reserved);
 }
 
 Survey survey(const State& s, const Places& places) {
@@ -81,7 +113,8 @@ Survey survey(const State& s, const Places& places) {
     Mix& mix = mixes[id];
     keep_most_usual(s.fleet(), mix);
     out.clusters.push_back({id, foreign[id], places.search.fragmentation(mix), reserved_idle(s, id),
-                            reserved_domains_milligpu(s.fleet(), id), non_gpu_use(s.fleet(), id)});
+                            reserved_domains_milligpu(s.fleet(), id), rejections(s, id),
+                            non_gpu_use(s.fleet(), id)});
   }
   return out;
 }

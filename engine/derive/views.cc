@@ -86,7 +86,7 @@ Accounts accounts_of(const State& s, ViewMemo& memo) {
 
 LargestNode largest_node(const State& s, ClusterId cluster) {
   LargestNode out;
-  std::map<std::string, std::int64_t> extended;
+  std::map<std::string, std::int64_t> extended, slices;
   bool all_say_cpu = true, all_say_memory = true;
   for (const NodeId id : s.fleet().nodes(cluster)) {
     must(s.fleet().cluster_of(id) == cluster, "a cluster's nodes are its own");
@@ -100,7 +100,9 @@ LargestNode largest_node(const State& s, ClusterId cluster) {
       std::int64_t& most = extended[r.name];
       most = std::max(most, r.count);
     }
+    for (const MigSlices& m : node.mig) slices[m.profile] = std::max(slices[m.profile], m.count);
   }
+  for (const auto& [profile, count] : slices) out.mig.push_back({profile, count});
   if (!all_say_cpu) out.cpu_milli = 0;
   if (!all_say_memory) out.memory_bytes = 0;
   for (const auto& [name, count] : extended) {

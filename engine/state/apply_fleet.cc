@@ -206,7 +206,7 @@ void State::on(const fact::NodeBackedOff& f) {
   must(fleet_.node(f.node) != nullptr, "a node in backoff exists");
   must(!f.barred || log_.restoring() || f.until_ms >= now(), "a node backoff ends after it begins");
   node_backoff_.apply(f);
-  if (!f.job) {
+  if (!f.job && !f.any_pod) {
     f.barred ? fleet_.back_off(f.node, f.shape) : fleet_.end_backoff(f.node, f.shape);
     must(fleet_.is_backed_off(f.node, f.shape) == f.barred, "the fleet knows its node backoffs");
   }

@@ -53,7 +53,10 @@ MilliGpu held_by(const Job& job) {
 void State::set_state(Job& job, JobState to) {
   if (to != JobState::kQueued) claims_.end(job.id);
   jobs_.set_state(job, to);
-  if (to == JobState::kRunning) jobs_.set_backoff(job, nullptr);  // a node took its pods
+  if (to == JobState::kRunning) {  // a node took its pods
+    jobs_.set_backoff(job, nullptr);
+    if (job.of_extras != nullptr) job.of_extras->rejected.reset();
+  }
   if (to != JobState::kQueued && clusters_.reserve_no_longer(job.id)) reserve_nodes();
   plan_end(job);
   pass_due_ = true;
@@ -374,6 +377,11 @@ void State::on(const fact::PodGone& f) {
   must(job.state != JobState::kDone, "a pod that goes is of a live job");
   must(f.at_ms <= now(), "who is gone went before");
   if (job.pods.at(f.rank).holds_slot()) {
+    if (!f.rejection.error.empty()) {  // older stores have rejections without an error
+      const std::string& node = fleet_.node(job.pods[f.rank].slot.node)->name;
+      job.make_extras().rejected =
+          std::make_unique<NodeRejection>(NodeRejection{node, f.rejection});
+    }
     must(is_charged(*this, job.pods[f.rank], f.at_ms), "a released hold is charged up to then");
     allocations_.give(job, f.rank, f.at_ms, now());
     const bool ill = f.cause != Cause::kNone && f.cause != Cause::kFinished;

@@ -4,6 +4,7 @@
 #include <iterator>
 
 #include "core/content_hash.h"
+#include "core/limits.h"
 #include "core/must.h"
 #include "core/text.h"
 
@@ -20,10 +21,26 @@ std::uint64_t pod_hash(const PodShape& shape) { return content_hash(to_text(shap
 const NodeBackedOff* NodeBackoff::find(NodeId node, const PodShape& shape, JobId job) const {
   const auto of_node = by_node_.find(node);
   if (of_node == by_node_.end()) return nullptr;
-  const auto it =
-      std::find_if(of_node->second.begin(), of_node->second.end(),
-                   [&](const NodeBackedOff& b) { return b.job == job && b.shape == shape; });
+  const auto it = std::find_if(
+      of_node->second.begin(), of_node->second.end(),
+      [&](const NodeBackedOff& b) { return b.job == job && !b.any_pod && b.shape == shape; });
   return it == of_node->second.end() ? nullptr : &*it;
+}
+
+const NodeBackedOff* NodeBackoff::of_any_pod(NodeId node) const {
+  const auto of_node = by_node_.find(node);
+  if (of_node == by_node_.end()) return nullptr;
+  const auto it = std::find_if(of_node->second.begin(), of_node->second.end(),
+                               [](const NodeBackedOff& b) { return b.any_pod; });
+  return it == of_node->second.end() ? nullptr : &*it;
+}
+
+std::size_t NodeBackoff::nodes_rejecting(const PodShape& shape) const {
+  std::size_t nodes = 0;
+  for (const auto& [node, backoffs] : by_node_) {
+    if (find(node, shape) != nullptr && ++nodes == limits::kNodesOfBadPod) return nodes;
+  }
+  return nodes;
 }
 
 std::vector<NodeBackedOff> NodeBackoff::of_job(JobId job) const {
@@ -88,9 +105,11 @@ NodeBackedOff NodeBackoff::first() const {
 void NodeBackoff::apply(const NodeBackedOff& f) {
   must(static_cast<bool>(f.node), "a backoff has a node");
   must(!f.barred || f.times > 0, "a node in backoff rejected a pod");
+  must(!f.any_pod || (!f.job && f.shape == PodShape() && f.recent.size() == f.times),
+       "a count of all rejections has no shape and no job");
   std::vector<NodeBackedOff>& backoffs = by_node_[f.node];
   const auto it = std::find_if(backoffs.begin(), backoffs.end(), [&](const NodeBackedOff& b) {
-    return b.job == f.job && b.shape == f.shape;
+    return b.job == f.job && b.any_pod == f.any_pod && b.shape == f.shape;
   });
   must(it != backoffs.end() || f.times > 0, "what is forgotten was remembered");
   if (it != backoffs.end()) unindex(*it);

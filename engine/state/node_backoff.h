@@ -2,6 +2,8 @@
 // rejection counts. There are two kinds of rejections. If a node's kubelet rejects a pod, the
 // search leaves out the node for such pods of every job (Fleet::back_off). If the cluster's
 // scheduler refuses to bind pods of one job to the node, derive::find_entitled avoids the node.
+// Another record per node counts the kubelet's rejections of all pods. After too many of these the
+// node is unfit (NodeSpec::rejects).
 //
 // Threads: one at a time. State owns the object. Only code in state/ changes the object.
 #pragma once
@@ -41,6 +43,12 @@ class NodeBackoff {
   // of the kubelet's rejections. nullptr: there is no such record. The pointer is valid until the
   // next fact.
   const fact::NodeBackedOff* find(NodeId node, const PodShape& shape, JobId job = JobId()) const;
+  // Returns the record of the node's rejections of all pods (NodeBackedOff::any_pod). nullptr:
+  // there is no such record. The pointer is valid until the next fact.
+  const fact::NodeBackedOff* of_any_pod(NodeId node) const;
+  // Returns on how many nodes a kubelet rejected such pods: at most limits::kNodesOfBadPod, since
+  // the function counts no further. O(all records).
+  std::size_t nodes_rejecting(const PodShape& shape) const;
   // Returns the scheduler's refusals of the job, by node.
   std::vector<fact::NodeBackedOff> of_job(JobId job) const;
   // Returns the nodes on which the scheduler refused the job, each once.

@@ -30,6 +30,11 @@ std::string kind_text(const PodShape& pod) {
   return pod.products.empty() ? kAnyProduct : pod.products.front();
 }
 
+std::int64_t configured_slices(const NodeSpec& node, const PodShape& pod) {
+  const int profile = mig_index(node, pod.profile);
+  return profile < 0 ? 0 : node.mig[static_cast<std::size_t>(profile)].count;
+}
+
 std::string amount_text(const std::string& resource, std::int64_t amount) {
   if (resource == kCpuResource) return gpus_text(amount) + (amount == 1000 ? " CPU" : " CPUs");
   if (resource != kMemoryResource) return std::to_string(amount) + " " + resource;
@@ -203,9 +208,8 @@ void Explainer::exceeds_fleet() {
                                  [&](const Demand& d) { return matches(d, i); });
     if (!any) return std::int64_t{0};
     const NodeState& n = scene_.node(i);
-    const int profile = slices ? mig_index(n.spec, first.profile) : -1;
-    std::int64_t here = slices ? 0 : n.spec.gpus * kMilliPerGpu - n.stranded;
-    if (profile >= 0) here = n.spec.mig[static_cast<std::size_t>(profile)].count;
+    const std::int64_t here =
+        slices ? configured_slices(n.spec, first) : n.spec.gpus * kMilliPerGpu - n.stranded;
     const bool one = shape_.one_product && r.pods() > 1;
     by_product[one ? n.product : ProductId()] += here;
     return here;
@@ -225,6 +229,10 @@ void Explainer::exceeds_fleet() {
 bool Explainer::too_large(const Demand& d) {
   const PodShape& pod = *d.pods->shape;
   const std::size_t before = reasons_.size();
+  const auto words = [&](const std::string& resource, std::int64_t amount) {
+    const bool slices = pod.kind == GpuKind::kMig && resource == kind_text(pod);
+    return slices ? slices_text(pod, amount) : amount_text(resource, amount);
+  };
   const auto look = [&](const std::string& resource, std::int64_t need, auto of_node) {
     std::int64_t most = 0, anywhere = 0;
     each([&](NodeIndex i, const NodeState& n) {
@@ -233,13 +241,15 @@ bool Explainer::too_large(const Demand& d) {
       if (matches(d, i)) most = std::max(most, here);
     });
     if (most >= need) return;
-    std::string detail = "a pod asks for " + amount_text(resource, need) +
-                         ", and the largest node " + (anywhere > most ? "that matches " : "") +
-                         "has " + amount_text(resource, most);
+    std::string detail = "a pod asks for " + words(resource, need) + ", and the largest node " +
+                         (anywhere > most ? "that matches " : "") + "has " + words(resource, most);
     if (most == 0)
       detail = (anywhere > 0 ? "no node that matches has " : "no node has ") + resource;
     add(ReasonToken::kExceedsFleet, resource, need, most, std::move(detail));
   };
+  if (pod.kind == GpuKind::kMig) {
+    look(kind_text(pod), pod.gpus, [&](const NodeSpec& n) { return configured_slices(n, pod); });
+  }
   // A node that does not declare an amount does not count as having too little.
   const auto said = [](std::int64_t amount) {
     return amount > 0 ? amount : std::numeric_limits<std::int64_t>::max();

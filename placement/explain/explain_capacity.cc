@@ -154,10 +154,15 @@ void Explainer::capacity(const Demand& d) {
   const std::int64_t have = slices ? d.slices_free : d.free;
   const bool of_one = shape_.one_product && shape_.request().pods() > 1;
   const std::string what = slices ? slices_text(pod, need) : gpus_text(need) + " GPUs";
+  const std::string on_one = slices && pod.gpus > 1
+                                 ? "; a pod needs " + std::to_string(pod.gpus) +
+                                       " on one node, and the largest node has " +
+                                       std::to_string(largest_slices(d))
+                                 : "";
   Reason& r = add(ReasonToken::kWaitingForCapacity, kind_text(pod), need, have,
                   what + (of_one ? " of one product" : "") + " are needed, " +
                       (slices ? std::to_string(have) : gpus_text(have)) + " are free for it" +
-                      not_for_it(d));
+                      on_one + not_for_it(d));
   r.blockers = holders_;
 }
 
@@ -203,6 +208,27 @@ std::uint32_t Explainer::place_of(NodeIndex i, const NodeState& n) const {
   return i;
 }
 
+std::int64_t Explainer::largest_slices(const Demand& d) const {
+  std::int64_t most = 0;
+  each_matching(d, [&](NodeIndex i) {
+    most = std::max(most, configured_slices(scene_.node(i).spec, *d.pods->shape));
+  });
+  return most;
+}
+
+void Explainer::slices_together(const Demand& d) {
+  const PodShape& pod = *d.pods->shape;
+  std::int64_t most = 0;
+  each_matching(d, [&](NodeIndex i) {
+    if (open(d, i) && !kept_for_other(i)) most = std::max(most, free_slices(pod, i));
+  });
+  Reason& r = add(ReasonToken::kTopologyPlacementFailed, kind_text(pod), pod.gpus, most,
+                  "enough slices are free, but a pod needs " + slices_text(pod, pod.gpus) +
+                      " on one node, where at most " + std::to_string(most) +
+                      " are free; the largest node has " + std::to_string(largest_slices(d)));
+  r.blockers = holders_;
+}
+
 void Explainer::together() {
   const Topology t = shape_.request().terms.topology;
   const Demand& d =
@@ -216,6 +242,8 @@ void Explainer::together() {
   must(d.pods->count > 0, "each kind of pod of a gang has pods");
   const MilliGpu need = t == Topology::kAny ? d.need / d.pods->count : d.need;
   const bool apart = t != Topology::kAny && works_anywhere();
+  const PodShape& pod = *d.pods->shape;
+  if (!apart && pod.kind == GpuKind::kMig && pod.gpus > 1) return slices_together(d);
   const std::uint32_t spare = shape_.request().terms.spare;
   Reason& r = add(ReasonToken::kTopologyPlacementFailed, std::string(enum_name(t)), need, most,
                   apart ? "enough GPUs are free, but not as close together as asked" +

@@ -63,8 +63,8 @@ class Explainer {
   void no_matching(const Demand& d);
   void no_slices(const Pods& p);
   void exceeds_fleet();
-  // Reports each resource, other than GPUs, of which the pod asks for more than any matching node
-  // has, even if empty. Returns false if there is no such resource.
+  // Reports MIG slices, and each resource other than GPUs, of which the pod asks for more than any
+  // matching node has, even if empty. Returns false if there is no such resource.
   bool too_large(const Demand& d);
   void conditions(const Demand& d);
   void reserved();
@@ -83,6 +83,10 @@ class Explainer {
   void capacity(const Demand& d);
   bool enough_gpus() const;
   void together();
+  // Adds the reason together() for a pod of several slices: no node has enough free slices.
+  void slices_together(const Demand& d);
+  // Returns the most slices of the pods' profile that one matching node has, used or free.
+  std::int64_t largest_slices(const Demand& d) const;
   void node_resources();
   void lacking(const std::string& resource);
   // Reports the extended resources that some pod asks for and that nodes with free GPUs lack.
@@ -187,6 +191,8 @@ inline constexpr const char* kMemoryResource = "memory";
 std::string amount_text(const std::string& resource, std::int64_t amount);
 // Formats a number of slices: "2 slices of 1g.10gb".
 std::string slices_text(const PodShape& pod, std::int64_t slices);
+// Returns how many slices of the pod's profile the node has, used or free.
+std::int64_t configured_slices(const NodeSpec& node, const PodShape& pod);
 // Returns the product, or the profile, that the pod asks for.
 std::string kind_text(const PodShape& pod);
 

@@ -98,13 +98,16 @@ std::vector<MigRow> mig_rows(const Fleet& fleet, ClusterId cluster) {
   std::vector<MigRow> rows;
   for (const NodeId id : fleet.nodes(cluster)) {
     const NodeState& n = impl.at(id);
-    for (const MigSlices& m : n.spec.mig) rows.push_back({id, m.profile, m.count, 0});
+    const auto first = std::ssize(rows);
+    for (std::size_t i = 0; i < n.spec.mig.size(); ++i) {
+      const MigSlices& m = n.spec.mig[i];
+      rows.push_back({id, m.profile, m.count, 0, n.open() ? n.room.mig_free[i] : 0});
+    }
     for (const MigUse& u : n.load.mig_used) {
       if (u.slices == 0) continue;
-      auto it = std::find_if(rows.begin(), rows.end(), [&](const MigRow& r) {
-        return r.node == id && r.profile == u.profile;
-      });
-      if (it == rows.end()) it = rows.insert(it, {id, u.profile, 0, 0});
+      auto it = std::find_if(rows.begin() + first, rows.end(),
+                             [&](const MigRow& r) { return r.profile == u.profile; });
+      if (it == rows.end()) it = rows.insert(it, {id, u.profile, 0, 0, 0});
       it->used = u.slices;
     }
   }

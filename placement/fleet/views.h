@@ -35,8 +35,8 @@ std::vector<DomainRow> domain_rows(const Fleet& fleet, ClusterId cluster);
 struct MigRow {
   NodeId node;
   std::string profile;
-  // The number of slices that exist, and how many of them pods hold.
-  std::int64_t configured = 0, used = 0;
+  // The number of slices that exist, how many of them pods hold, and how many new pods may get.
+  std::int64_t configured = 0, used = 0, free = 0;
 };
 // Returns the slices of all nodes, in the order of nodes. O(nodes).
 std::vector<MigRow> mig_rows(const Fleet& fleet, ClusterId cluster);

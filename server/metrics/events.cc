@@ -60,6 +60,8 @@ Events::Events()
           counter(registry_, "subak_release_refused_total",
                   "Holds that ended without a start, by cause: rejected (the node refused the "
                   "pod), node_lost (the node disappeared before the pod was bound).")),
+      rejections_(counter(registry_, "subak_pod_rejections_total",
+                          "Pods that the kubelet of their node rejected, by kind of the error.")),
       attempts_ended_(counter(registry_, "subak_attempts_ended_total",
                               "Attempts of jobs that ended, by cause.")),
       preempted_{counter(registry_, "subak_preemptions_total",
@@ -107,6 +109,9 @@ Events::Events()
   }
   for (const Cause cause : kReleaseCauses) {
     releases_refused_.Add({{"reason", std::string(enum_name(cause))}});
+  }
+  for (const std::string_view kind : EnumText<RejectionKind>::names) {
+    rejections_.Add({{"kind", std::string(kind)}});
   }
   for (const std::string_view cause : EnumText<Cause>::names) {
     if (cause != enum_name(Cause::kNone)) attempts_ended_.Add({{"cause", std::string(cause)}});
@@ -157,10 +162,17 @@ Reservations Events::durable(const Released& batch) {
     } else if (const auto* lost = std::get_if<fact::PlaceLost>(&fact.body)) {
       refused(lost->cause);
     } else if (const auto* gone = std::get_if<fact::PodGone>(&fact.body)) {
-      refused(gone->cause);
+      note_end(*gone);
     }
   }
   return found;
+}
+
+void Events::note_end(const fact::PodGone& gone) {
+  refused(gone.cause);
+  if (gone.cause != Cause::kRejected) return;
+  const std::string kind(enum_name(rejection_kind(gone.rejection.error)));
+  rejections_.Add({{"kind", kind}}).Increment();
 }
 
 void Events::note_claim(const fact::Claimed& claimed) {

@@ -91,6 +91,8 @@ class Events {
   void note_claim(const fact::Claimed& claimed);
   // Counts an attempt that ended because the cluster refused it, by the cause of the end.
   void refused(Cause cause);
+  // Counts a pod that is gone, if a kubelet rejected it or its node disappeared.
+  void note_end(const fact::PodGone& gone);
 
   prometheus::Registry registry_;
   // The families and instruments live in `registry_`; docs/metrics.md has their names.
@@ -101,6 +103,7 @@ class Events {
   Counters& placements_;
   prometheus::Counter& reservations_expired_;
   Counters& releases_refused_;
+  Counters& rejections_;
   Counters& attempts_ended_;
   // Counts preempted jobs, and the GPU time that their attempts had held.
   struct Preempted {

@@ -10,6 +10,9 @@
 namespace subak::metrics {
 namespace {
 
+// The nodes of a cluster that have series of their own.
+constexpr std::size_t kMostNodesShown = 100;
+
 using Counts = std::map<std::tuple<std::string, std::string, std::string>, std::int64_t>;
 
 void write_domains(Families& out, const Engine& engine, const std::vector<ClusterId>& clusters) {
@@ -58,10 +61,36 @@ void write_contradictions(Families& out, const Engine& engine,
   }
 }
 
+// Writes one series for each node that rejected pods: usually none, and a bounded number.
+void write_rejections(Families& out, const Engine& engine,
+                      const std::vector<Survey::OfCluster>& clusters) {
+  out.gauge("subak_node_rejections",
+            "Pods that the kubelet of each node rejected in the last hour, at most 100 nodes of a "
+            "cluster.");
+  for (const Survey::OfCluster& c : clusters) {
+    std::size_t shown = 0;
+    for (const auto& [id, rejections] : c.rejections) {
+      const NodeSpec* const node = engine.fleet().node(id);
+      if (node == nullptr || ++shown > kMostNodesShown) continue;
+      out.sample({{"cluster", engine.cluster_name(c.id)}, {"node", node->name}}, rejections);
+    }
+  }
+}
+
+void write_unfit(Families& out, const Engine& engine, const std::vector<ClusterId>& clusters) {
+  out.gauge("subak_rejecting_nodes",
+            "Nodes that are unfit because their kubelet rejected too many pods within an hour.");
+  for (const ClusterId cluster : clusters) {
+    const std::vector<NodeId> nodes = engine.fleet().nodes(cluster);
+    const auto count = std::count_if(nodes.begin(), nodes.end(),
+                                     [&](NodeId id) { return engine.fleet().node(id)->rejects; });
+    out.sample({{"cluster", engine.cluster_name(cluster)}}, count);
+  }
+}
+
 // Writes one series for each node with a clock error: usually none, and a bounded number.
 void write_node_clocks(Families& out, const Engine& engine,
                        const std::vector<ClusterId>& clusters) {
-  constexpr std::size_t kMostShown = 100;
   out.gauge("subak_node_clock_offset_seconds",
             "Clock offset of each node whose clock is off by five seconds or more, at most "
             "100 nodes of a cluster. Positive: the clock is behind.");
@@ -69,10 +98,10 @@ void write_node_clocks(Families& out, const Engine& engine,
   for (const ClusterId cluster : clusters) {
     const std::string name = engine.cluster_name(cluster);
     std::size_t& count = off[name];
-    for (const NodeId id : engine.nodes(cluster)) {
+    for (const NodeId id : engine.fleet().nodes(cluster)) {
       const NodeSpec* const node = engine.fleet().node(id);
       if (node == nullptr || node->clock_behind_ms == 0) continue;
-      if (++count > kMostShown) continue;
+      if (++count > kMostNodesShown) continue;
       out.sample({{"cluster", name}, {"node", node->name}},
                  static_cast<double>(node->clock_behind_ms) / kSecondMs);
     }
@@ -164,6 +193,8 @@ void write_fleet(Families& out, const Engine& engine, const Survey& survey, Time
   write_slices(out, engine, clusters);
   write_contradictions(out, engine, clusters);
   write_node_clocks(out, engine, clusters);
+  write_unfit(out, engine, clusters);
+  write_rejections(out, engine, survey.clusters);
   write_survey(out, engine, survey);
   write_reasons(out, survey);
   write_claims(out, survey, now);

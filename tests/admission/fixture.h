@@ -92,8 +92,11 @@ inline std::shared_ptr<const View> fixed_view() {
   c.mig_slices = {{"1g.10gb", 14}, {"1g.99gb", 1}};
   c.product_node_gpus = {8};
   c.largest_node_gpus = 8;
-  c.largest_node = {
-      128'000, std::int64_t{2} << 40, {{"rdma/hca", 8}, {"rdma/hca_shared_devices_a", 8}}, false};
+  c.largest_node = {128'000,
+                    std::int64_t{2} << 40,
+                    {{"rdma/hca", 8}, {"rdma/hca_shared_devices_a", 8}},
+                    false,
+                    {{"1g.10gb", 7}, {"1g.99gb", 1}}};
   auto view = std::make_shared<View>();
   view->accounts = accounts;
   view->clusters = std::make_shared<std::vector<ClusterView>>(std::vector{c});

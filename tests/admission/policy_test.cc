@@ -330,8 +330,18 @@ TEST(PolicyFleet, MoreThanThereIsQueuesWithAWarning) {
   warned(pod(container(kGpu, "8"),
              R"("name":"p","labels":{"subak.gpu/job":"j","subak.gpu/gang-size":"5"})"),
          "team-b", "asks for 40 GPUs, 32 are there now");
-  warned(pod(container("nvidia.com/mig-1g.10gb", "15")), "team-a", "14 are configured");
-  warned(pod(container("nvidia.com/mig-3g.40gb", "1")), "team-a", "0 are configured");
+  warned(pod(container("nvidia.com/mig-1g.10gb", "8")), "team-a",
+         "asks for 8 MIG slices 1g.10gb on one node, the largest has 7; it is queued");
+  warned(pod(container("nvidia.com/mig-1g.10gb", "57")), "team-a",
+         "asks for 57 MIG slices 1g.10gb on one node, the largest has 7, and the GPUs of no node "
+         "can be cut into more than 56; it is queued");
+  warned(pod(container("nvidia.com/mig-1g.10gb", "7"),
+             R"("name":"p","labels":{"subak.gpu/job":"j","subak.gpu/gang-size":"3"})"),
+         "team-b", "asks for 21 MIG slices 1g.10gb, 14 are configured");
+  warned(pod(container("nvidia.com/mig-3g.40gb", "1")), "team-a", "0 are configured; it is queued");
+  warned(pod(container("nvidia.com/mig-3g.40gb", "17")), "team-a",
+         "0 are configured, and the GPUs of no node can be cut into more than 16");
+  EXPECT_EQ(create(pod(container("nvidia.com/mig-1g.10gb", "7"))).because, Because::kGated);
   warned(pod(container(kGpu, "1"), R"("name":"p")",
              R"(,"nodeSelector":{"nvidia.com/gpu.product":"NVIDIA-A30"})"),
          "team-a", "product NVIDIA-A30");

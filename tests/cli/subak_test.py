@@ -400,7 +400,16 @@ class Commands(Service):
         for part in ("shared x5", "cordoned", "not ready"):
             self.assertIn(part, out)
         self.assertIn("clique", self.ok("cluster", "domains", "--cluster", "k8s"))
-        self.assertRegex(self.ok("cluster", "mig", "--cluster", "k8s"), r"mig-mixed\s+1g\.10gb\s+14\s+0")
+        out = self.ok("cluster", "mig", "--cluster", "k8s")
+        self.assertRegex(out, r"mig-mixed\s+1g\.10gb\s+14\s+0\s+14\n")
+        self.assertRegex(out, r"PROFILE\s+SLICES\s+USED\s+FREE\s+WAITING\s+COULD BE\n")
+        self.assertNotIn("advice", out)
+        self.ok("account", "set", "cut", "--shares", "1", "--reason", "x")
+        job = self.submit("k8s", "cut", "--mig", "2g.20gb")
+        out = " ".join(self.ok("cluster", "mig", "--cluster", "k8s").split())  # its lines are wrapped
+        self.assertRegex(out, r"advice: nvidia\.com/mig\.config=all-2g\.20gb on \S+ would serve more of what waits: "
+                              r"1 of 2g\.20gb \(0\.25 GPUs\)")  # fmt: skip
+        self.ok("job", "cancel", job)
         self.ok("cluster", "drain", "mig-mixed", "--cluster", "k8s", "--reason", "driver")
         self.assertIn("drained", self.ok("cluster", "nodes", "--cluster", "k8s"))
         self.ok("cluster", "undrain", "mig-mixed", "--cluster", "k8s", "--reason", "done")

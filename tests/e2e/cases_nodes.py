@@ -55,16 +55,26 @@ def node_lost_for_good(c):
 def node_whose_mig_configuration_changes(c):
     (name,) = c.nodes(1)
 
-    def state(value):
-        c.admin.patch("Node", "", name, {"metadata": {"labels": {"nvidia.com/mig.config.state": value}}})
+    def label(key, value):
+        c.admin.patch("Node", "", name, {"metadata": {"labels": {"nvidia.com/" + key: value}}})
 
-    state("pending")
-    c.until(lambda: "mig.config.state is pending" in str(c.service.json("cluster", "nodes")), "a node that is not fit")
+    def state(value):
+        label("mig.config.state", value)
+
+    for value in ("failed", "rebooting", "pending"):
+        state(value)
+        words = "mig.config.state is " + value
+        c.until(lambda words=words: words in str(c.service.json("cluster", "nodes")), "a node that is not fit")
     c.pod("waits", gpus=8, run_seconds=1)
     c.queued("waits")
     text = c.why(c.job_named("waits")["id"])
     c.expect("mig.config.state is pending" in text, f"why quotes the node: {text[:300]}")
+    label("mig.config", "all-1g.10gb")
     state("success")
+    words = "mig.config is all-1g.10gb but the node offers"
+    c.until(lambda: words in str(c.service.json("cluster", "nodes")), "a success of another configuration")
+    c.stays(lambda: has_gate(c.get_pod("waits")), "it waits", 2)
+    label("mig.config", "all-disabled")
     c.succeeded("waits")
 
 

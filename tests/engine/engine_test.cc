@@ -75,6 +75,9 @@ TEST(Engine, TheViewTellsTheLargestNodeOfEachProduct) {
   import.cluster = "main";
   import.nodes = {node("n0", 4), node("n1", 8), node("n2", 2)};
   import.nodes[2].product = "A30";
+  import.nodes[0].mig_gpus = import.nodes[1].mig_gpus = 1;
+  import.nodes[0].mig = {{"1g.10gb", 2}, {"3g.40gb", 1}};
+  import.nodes[1].mig = {{"1g.10gb", 4}};
   engine.apply(at(0, import));
   const std::shared_ptr<const View> view = engine.view();
   const ClusterView& cluster = *view->cluster("main");
@@ -86,6 +89,8 @@ TEST(Engine, TheViewTellsTheLargestNodeOfEachProduct) {
   std::sort(sizes.begin(), sizes.end());
   EXPECT_EQ(sizes, (std::vector<std::pair<std::string, std::int64_t>>{{"A30", 2}, {"H100", 8}}));
   EXPECT_EQ(cluster.largest_node_gpus, 8);
+  EXPECT_EQ(cluster.largest_node.mig,
+            (std::vector<MigSlices>{{"1g.10gb", 4}, {"3g.40gb", 1}}));
 }
 
 TEST(Engine, ARequestIdIsAnsweredOnce) {

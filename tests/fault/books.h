@@ -69,7 +69,7 @@ class Books {
   void on(const fact::JobMoved& f);
   void on(const fact::NodeBackedOff& f) {
     std::erase_if(bars, [&f](const fact::NodeBackedOff& b) {
-      return b.node == f.node && b.shape == f.shape && b.job == f.job;
+      return b.node == f.node && b.any_pod == f.any_pod && b.shape == f.shape && b.job == f.job;
     });
     if (f.barred) bars.push_back(f);
   }

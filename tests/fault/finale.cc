@@ -216,7 +216,7 @@ void World::compare_picture() {
     }
   }
   const Engine& engine = judge().engine();
-  for (NodeId id : engine.nodes(ClusterId(1))) {
+  for (NodeId id : engine.fleet().nodes(ClusterId(1))) {
     const std::string& name = engine.fleet().node(id)->name;
     if (engine.fleet().others(id).cpu_milli != cluster_.non_gpu_cpu(name)) {
       judge().wrong("pods without GPUs take another sum of " + name);
@@ -231,8 +231,15 @@ void World::compare_picture() {
   }
 }
 
-// A node that turned pods away is tried again when its bar has ended.
+// An operator repairs nodes that are unfit. Other nodes that turned pods away are tried again when
+// their bars have ended.
 void World::clear_backoffs() {
+  std::vector<std::string> unfit;
+  for (const NodeId id : judge().engine().fleet().nodes(ClusterId(1))) {
+    const NodeSpec& node = *judge().engine().fleet().node(id);
+    if (node.rejects) unfit.push_back(node.name);
+  }
+  for (const std::string& node : unfit) ask(in::DrainNode{kCluster, node, false, "repaired"});
   for (int i = 0; judge().some_node_is_backed_off() && !is_wrong(); ++i) {
     if (i == kMostTurns) return judge().wrong("nodes turn pods away for ever");
     pass_time(5 * kSecondMs);
@@ -249,7 +256,7 @@ void World::compare_waiting() {
   for (const JobRow& row : engine.jobs(JobId(), SIZE_MAX, JobState::kQueued, "")) {
     if (row.gang_size != 1 || waits_for_a_promise(engine, row)) continue;
     const PodShape& shape = row.request.groups[0].shape;
-    for (NodeId id : engine.nodes(ClusterId(1))) {
+    for (NodeId id : engine.fleet().nodes(ClusterId(1))) {
       const NodeSpec& node = *engine.fleet().node(id);
       const bool right = shape.products.empty() || shape.products[0] == node.product;
       const NodeLevels levels = engine.fleet().levels(id);

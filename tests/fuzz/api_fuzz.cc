@@ -127,7 +127,7 @@ class World {
     }
     const std::shared_ptr<const View> view = engine_.view();
     for (const ClusterView& cluster : *view->clusters) {
-      for (const NodeId id : engine_.nodes(cluster.id)) {
+      for (const NodeId id : engine_.fleet().nodes(cluster.id)) {
         v1::Node node;
         api::put_node(engine_, id, &node);
         api::Check check;

@@ -79,6 +79,25 @@ TEST(PodRecordTest, WhyItFailed) {
   EXPECT_EQ(disrupted("EvictionByEvictionAPI"), Cause::kFailed);
 }
 
+TEST(PodRecordTest, WhatTheKubeletSaidOfARejectedPod) {
+  const auto record = [](const std::string& status) {
+    return record_of("", R"(,"nodeName":"n1")", R"("phase":"Failed",)" + status);
+  };
+  const PodRecord rejected = record(
+      R"("reason":"TopologyAffinityError","message":"Resources cannot\nbe allocated \u0007with it")");
+  EXPECT_EQ(rejected.rejection.error, "TopologyAffinityError");
+  EXPECT_EQ(rejected.rejection.words, "Resources cannot be allocated with it") << "one line";
+  const PodRecord ran = record(
+      R"("reason":"UnexpectedAdmissionError","message":"m","containerStatuses":[{"state":{}}])");
+  EXPECT_EQ(ran.rejection, Rejection()) << "a container of it was made";
+  EXPECT_EQ(record(R"("reason":"Evicted","message":"low on memory")").rejection, Rejection());
+  const PodRecord lengthy = record(R"("reason":")" + std::string(9000, 'a') + R"(","message":")" +
+                                   std::string(9000, 'b') + R"(")");
+  EXPECT_EQ(lengthy.ended, Cause::kRejected);
+  EXPECT_LE(lengthy.rejection.error.size(), limits::kMaxNameBytes);
+  EXPECT_LE(lengthy.rejection.words.size(), limits::kMaxTextBytes);
+}
+
 TEST(PodRecordTest, WhatIsBeingDeletedHoldsOnlyWhatItHas) {
   const std::string deleted =
       R"(,"deletionTimestamp":"1970-01-01T00:01:40Z","deletionGracePeriodSeconds":30)";

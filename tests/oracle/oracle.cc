@@ -127,6 +127,10 @@ void Oracle::forget_early_light() {
 // Records non-GPU pods as reported.
 void Oracle::note_light(const Input& input) {
   if (std::holds_alternative<in::Restarted>(input.body)) return forget_early_light();
+  if (const auto* drain = std::get_if<in::DrainNode>(&input.body); drain && !drain->drained) {
+    std::erase_if(bars_, [&](const Bar& b) { return node(b.node)->spec.name == drain->node; });
+    return;
+  }
   const std::string* const cluster = observed_cluster(input.body);
   if (cluster == nullptr) return;
   const auto forget = [&](const std::string& uid) {

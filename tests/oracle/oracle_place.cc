@@ -390,7 +390,7 @@ bool Oracle::refused(JobId job, NodeId node) const {
 }
 
 void Oracle::on(const fact::NodeBackedOff& f) {
-  if (!f.job) return;
+  if (!f.job) return;  // of a kubelet: turned_away() knows them
   std::erase_if(refused_, [&](const fact::NodeBackedOff& b) {
     return b.job == f.job && b.node == f.node && b.shape == f.shape;
   });

@@ -251,6 +251,53 @@ TEST(Explain, MigGeometry) {
   EXPECT_NE(reasons[0].detail.find("Card-Of-Tomorrow"), std::string::npos);
 }
 
+// A pod that asks for several slices gets all of them on one node.
+TEST(Explain, TheMostSlicesOfOneNode) {
+  Site f;
+  const auto cut_node = [&](std::uint32_t id, std::int64_t slices) {
+    NodeSpec s = node(id, 1);
+    s.mig_gpus = 1;
+    s.mig = {{"1g.10gb", slices}};
+    add(f, id, s);
+  };
+  const auto slices = [](std::int64_t each) {
+    GangRequest r = gang(1, each);
+    r.groups[0].shape.kind = GpuKind::kMig;
+    r.groups[0].shape.profile = "1g.10gb";
+    return r;
+  };
+  cut_node(1, 4);
+  start(f, 1, slices(2));
+  cut_node(2, 2);
+  auto reasons = explain(f, slices(5));
+  ASSERT_FALSE(reasons.empty());
+  EXPECT_EQ(reasons[0].token, ReasonToken::kExceedsFleet);
+  EXPECT_EQ(reasons[0].subject, "mig-1g.10gb");
+  EXPECT_EQ(reasons[0].need, 5);
+  EXPECT_EQ(reasons[0].have, 4);
+  EXPECT_EQ(reasons[0].detail,
+            "a pod asks for 5 slices of 1g.10gb, and the largest node has 4 slices of 1g.10gb");
+
+  reasons = explain(f, slices(3));  // two are free on each node
+  ASSERT_EQ(reasons.size(), 1u);
+  EXPECT_EQ(reasons[0].token, ReasonToken::kTopologyPlacementFailed);
+  EXPECT_EQ(reasons[0].subject, "mig-1g.10gb");
+  EXPECT_EQ(reasons[0].need, 3);
+  EXPECT_EQ(reasons[0].have, 2);
+  EXPECT_EQ(reasons[0].detail,
+            "enough slices are free, but a pod needs 3 slices of 1g.10gb on one node, where at "
+            "most 2 are free; the largest node has 4");
+  EXPECT_EQ(reasons[0].blockers, Names{"1-1"});
+
+  start(f, 2, slices(1));
+  reasons = explain(f, slices(4));
+  ASSERT_EQ(reasons.size(), 1u);
+  EXPECT_EQ(reasons[0].token, ReasonToken::kWaitingForCapacity);
+  EXPECT_EQ(reasons[0].detail,
+            "4 slices of 1g.10gb are needed, 3 are free for it; a pod needs 4 on one node, and the "
+            "largest node has 4");
+}
+
 TEST(Explain, AtMostEightBlockers) {
   Site f;
   add(f, 1, node(1, 12));

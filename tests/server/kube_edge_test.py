@@ -150,17 +150,28 @@ class Enforce(Edge):
         self.assertRegex(condition["message"], start)
 
     def test_a_node_that_is_not_fit(self):
-        def state(value):
-            self.api.change("n1", {"metadata": {"labels": {"nvidia.com/mig.config.state": value}}}, "/api/v1/nodes")
+        def label(key, value):
+            self.api.change("n1", {"metadata": {"labels": {"nvidia.com/" + key: value}}}, "/api/v1/nodes")
 
-        state("pending")
-        until(lambda: "mig.config.state is pending" in self.subak("cluster", "nodes", "--output", "wide"), "a node that is not fit")
+        def state(value):
+            label("mig.config.state", value)
+
+        def unfit(words):
+            until(lambda: words in self.subak("cluster", "nodes", "--output", "wide"), "a node that is not fit: " + words)
+
+        for value in ("failed", "rebooting", "pending"):
+            state(value)
+            unfit("mig.config.state is " + value)
         self.api.make_pod("p", 8)
         until(lambda: self.jobs("queued") == 1, "a job that waits")
         said = " ".join(self.subak("why", "1-1").split())  # its lines are wrapped
         self.assertIn("1 are not fit (n1: nvidia.com/mig.config.state is pending)", said)
         self.assertEqual(self.api.gates("p"), [GATE])
-        state("success")
+        label("mig.config", "all-1g.10gb")
+        state("success")  # of the configuration before
+        unfit("mig.config is all-1g.10gb but the node offers 8 whole GPUs")
+        self.assertEqual(self.api.gates("p"), [GATE])
+        label("mig.config", "all-disabled")
         self.released("p")
 
     def test_it_asks_who_it_is(self):

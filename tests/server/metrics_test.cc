@@ -41,6 +41,22 @@ class SetClock final : public Clock {
   std::int64_t us = 0;
 };
 
+NodeSpec node_of_8(const std::string& name) {
+  NodeSpec node;
+  node.name = name;
+  node.product = "H100";
+  node.gpus = 8;
+  return node;
+}
+
+in::PodSeen pod_on(const std::string& node, const std::string& name, const std::string& ns) {
+  in::PodSeen seen{"east", {}};
+  seen.pod.uid = seen.pod.name = name;
+  seen.pod.ns = ns;
+  seen.pod.node = node;
+  return seen;
+}
+
 // An engine with one cluster of two nodes, one running job, one queued one; facts as a batch.
 class PageTest : public ::testing::Test {
  protected:
@@ -52,15 +68,7 @@ class PageTest : public ::testing::Test {
     state_.certificate_change_ms = 1'790'000'000'000;
     state_.start_ms = now_;
     apply(in::SetCluster{"east", Mode::kEnforce, {}, "test", false});
-    NodeSpec node;
-    node.product = "H100";
-    node.gpus = 8;
-    in::ImportNodes fleet{"east", {}, "test", false};
-    for (const char* name : {"n1", "n2"}) {
-      node.name = name;
-      fleet.nodes.push_back(node);
-    }
-    apply(fleet);
+    apply(in::ImportNodes{"east", {node_of_8("n1"), node_of_8("n2")}, "test", false});
     in::SetAccount account;
     account.reason = "test";
     account.spec.path = "ml";
@@ -177,10 +185,7 @@ TEST_F(PageTest, StateAndAccounts) {
 }
 
 TEST_F(PageTest, NodesThatContradictThemselves) {
-  NodeSpec node;
-  node.name = "n3";
-  node.product = "H100";
-  node.gpus = 8;
+  NodeSpec node = node_of_8("n3");
   node.unfit = "nvidia.com/gpu 50 contradicts nvidia.com/gpu.count=8";
   node.contradicts = true;
   NodeSpec sick = node;
@@ -190,18 +195,27 @@ TEST_F(PageTest, NodesThatContradictThemselves) {
   EXPECT_THAT(page(false), HasSubstr("subak_contradicting_nodes{cluster=\"east\"} 1\n"));
 }
 
+TEST_F(PageTest, NodesThatRejectPods) {
+  apply(in::ImportNodes{"east", {node_of_8("n3")}, "test", false});
+  EXPECT_THAT(page(false), Not(HasSubstr("subak_node_rejections{")));
+  for (int i = 0; i < 5; ++i) {
+    in::PodSeen seen = pod_on("n3", "rejected" + std::to_string(i), "other");
+    seen.pod.shape.kind = GpuKind::kWhole;
+    seen.pod.shape.gpus = 1;
+    apply(seen);
+    apply(in::PodGone{"east", {seen.pod.uid, {}, 0}, 0, Cause::kRejected, {"OutOfcpu", ""}});
+    const std::string count = "subak_node_rejections{cluster=\"east\",node=\"n3\"} ";
+    EXPECT_THAT(page(false), HasSubstr(count + std::to_string(i + 1) + "\n"));
+    const std::string nodes = "subak_rejecting_nodes{cluster=\"east\"} ";
+    EXPECT_THAT(page(false), HasSubstr(nodes + (i < 4 ? "0\n" : "1\n")));
+  }
+}
+
 TEST_F(PageTest, WorkWithoutGpus) {
-  NodeSpec node;
-  node.name = "n3";
-  node.product = "H100";
-  node.gpus = 8;
+  NodeSpec node = node_of_8("n3");
   node.cpu_milli = 64'000;
   apply(in::ImportNodes{"east", {node}, "test", false});
-  in::PodSeen seen;
-  seen.cluster = "east";
-  seen.pod.uid = seen.pod.name = "web";
-  seen.pod.ns = "shop";
-  seen.pod.node = "n3";
+  in::PodSeen seen = pod_on("n3", "web", "shop");
   seen.pod.running = true;
   seen.pod.shape.cpu_milli = 50'500;
   seen.pod.shape.memory_bytes = 4096;
@@ -218,17 +232,11 @@ TEST_F(PageTest, WorkWithoutGpus) {
 }
 
 TEST_F(PageTest, ClocksOfNodesAndWhatIsOvercommitted) {
-  NodeSpec node;
-  node.name = "n9";
+  NodeSpec node = node_of_8("n9");
   node.product = "A100";
-  node.gpus = 8;
   node.clock_behind_ms = 20'000;
   apply(in::ImportNodes{"east", {node}, "test", false});
-  in::PodSeen seen;
-  seen.cluster = "east";
-  seen.pod.uid = seen.pod.name = "web";
-  seen.pod.ns = "shop";
-  seen.pod.node = "n9";
+  in::PodSeen seen = pod_on("n9", "web", "shop");
   seen.pod.shape.kind = GpuKind::kWhole;
   seen.pod.shape.gpus = 8;
   apply(seen);
@@ -458,7 +466,7 @@ TEST_F(PageTest, PlacesThatCameToNothingAreCounted) {
   batch.facts = std::make_shared<const std::vector<Fact>>(
       std::vector<Fact>{{1, 0, fact::AttemptEnded{first_, 1, Cause::kExpired, JobState::kQueued}},
                         {2, 0, fact::PlaceLost{first_, 1, Cause::kNodeLost}},
-                        {3, 0, fact::PodGone{first_, 0, 0, Cause::kRejected}},
+                        {3, 0, fact::PodGone{first_, 0, 0, Cause::kRejected, {"OutOfcpu", ""}}},
                         {4, 0, fact::PodGone{first_, 1, 0, Cause::kFinished}},
                         {5, 0, fact::JobOverran{first_, 1, 3}}});
   EXPECT_TRUE(events_.durable(batch).empty());
@@ -468,6 +476,8 @@ TEST_F(PageTest, PlacesThatCameToNothingAreCounted) {
   EXPECT_THAT(text, HasSubstr("subak_time_limit_overruns_total 1\n"));
   EXPECT_THAT(text, HasSubstr("subak_release_refused_total{reason=\"node_lost\"} 1\n"));
   EXPECT_THAT(text, HasSubstr("subak_release_refused_total{reason=\"rejected\"} 1\n"));
+  EXPECT_THAT(text, HasSubstr("subak_pod_rejections_total{kind=\"room\"} 1\n"));
+  EXPECT_THAT(text, HasSubstr("subak_pod_rejections_total{kind=\"topology\"} 0\n"));
 }
 
 TEST_F(PageTest, PromtoolAcceptsIt) {

@@ -28,7 +28,7 @@ class RandomLife {
   // The watched cluster's list after a restart: its nodes; the pods are gone meanwhile.
   static std::vector<Input> list_again(const Engine& engine) {
     std::vector<Input> out{input(in::ListBegin{"watched"})};
-    for (const NodeId id : engine.nodes(engine.find_cluster("watched"))) {
+    for (const NodeId id : engine.fleet().nodes(engine.find_cluster("watched"))) {
       out.push_back(input(in::NodeSeen{"watched", *engine.fleet().node(id)}));
     }
     out.push_back(input(in::ListComplete{"watched"}));

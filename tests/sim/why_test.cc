@@ -143,7 +143,7 @@ void mend_nodes(Engine& engine) {
     in::ImportNodes import;
     import.cluster = cluster.name;
     import.reason = "test";
-    for (const NodeId id : engine.nodes(cluster.id)) {
+    for (const NodeId id : engine.fleet().nodes(cluster.id)) {
       NodeSpec spec = *engine.fleet().node(id);
       spec.ready = true;
       spec.unschedulable = false;
@@ -192,7 +192,7 @@ bool add_nodes(Engine& engine, const JobRow& job) {
   const auto view = engine.view();
   for (const ClusterView& cluster : *view->clusters) {
     if (cluster.name != job.cluster) continue;
-    for (const NodeId id : engine.nodes(cluster.id)) {
+    for (const NodeId id : engine.fleet().nodes(cluster.id)) {
       import.nodes.push_back(*engine.fleet().node(id));
     }
   }

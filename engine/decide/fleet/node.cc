@@ -130,6 +130,7 @@ void set_node(Decision& d, const state::Cluster& cluster, NodeSpec spec, const E
   NodeId id = d.s.nodes().find(cluster.id, spec.name);
   const NodeSpec* old = id ? d.s.fleet().node(id) : nullptr;
   keep_clique(spec, old, d.s.now());
+  set_rejections(d, id, spec);
   if (old != nullptr && *old == spec) return;
   const Drain drain = id ? drain_of(d, id) : Drain();
   const bool fresh = !id;
@@ -199,6 +200,14 @@ std::optional<state::PodPlace> newest_excess(const Decision& d, NodeId node) {
 }
 
 }  // namespace
+
+void renew_fitness(Decision& d, NodeId node, const EditStamp& edit) {
+  NodeSpec spec = *d.s.fleet().node(node);
+  if (spec.rejects) spec.unfit = spec.reported_unfit;
+  set_rejections(d, node, spec);
+  end_claims_on(d, node);
+  say(d, node, d.s.fleet().cluster_of(node), std::move(spec), drain_of(d, node), edit);
+}
 
 void evict_overcommit(Decision& d, NodeId node) {
   if (!d.s.clusters().at(d.s.fleet().cluster_of(node)).synced) return;
@@ -299,6 +308,7 @@ void decide(Decision& d, const in::DrainNode& i) {
   if (auto error = check_times(d, i)) return d.refuse(*error, i.node);
   const TimeMs from_ms = i.from_ms > d.s.now() ? i.from_ms : 0;
   const Drain drain{i.drained && from_ms == 0, {from_ms, i.until_ms}};
+  if (!i.drained) forgive_rejections(d, id, d.stamp(i.reason));
   if (drain_of(d, id) == drain) return;
   say_drain(d, id, drain, d.stamp(i.reason));
   must(drain_of(d, id) == drain, "a node has the drain that was asked for");

@@ -6,6 +6,8 @@
 #include <utility>
 #include <vector>
 
+#include "core/cut.h"
+#include "core/duration.h"
 #include "core/limits.h"
 #include "core/must.h"
 #include "core/printable.h"
@@ -22,22 +24,58 @@ DurationMs length_ms(std::uint32_t times, DurationMs first, DurationMs most) {
   return std::min(length, most);
 }
 
-void forget(Decision& d, const fact::NodeBackedOff& backoff) {
+void forget(Decision& d, const fact::NodeBackedOff& backoff, const EditStamp& edit = {}) {
   const std::size_t before = d.s.node_backoff().size();
-  d.emit(fact::NodeBackedOff{backoff.node, backoff.shape, 0, 0, false, backoff.job});
+  d.emit(fact::NodeBackedOff{.node = backoff.node,
+                             .shape = backoff.shape,
+                             .job = backoff.job,
+                             .any_pod = backoff.any_pod});
   must(d.s.node_backoff().size() + 1 == before, "one backoff is forgotten");
+  if (backoff.any_pod && backoff.barred) renew_fitness(d, backoff.node, edit);
+}
+
+// Emits a record that is new or replaces `known`. A new record may need the room of another one.
+void remember(Decision& d, fact::NodeBackedOff backoff, bool known) {
+  if (!known && d.s.node_backoff().size() >= limits::kMaxNodeBackoffs)
+    forget(d, fact::NodeBackedOff(d.s.node_backoff().first()));
+  d.emit(std::move(backoff));
+  must(d.s.node_backoff().size() <= limits::kMaxNodeBackoffs, "backoffs are bounded");
 }
 
 void back_off(Decision& d, NodeId node, const PodShape& shape, JobId job, DurationMs first,
-              DurationMs most) {
-  const PodShape pod = shape;  // NOLINT: facts follow, after which the reference is stale
-  const fact::NodeBackedOff* const known = d.s.node_backoff().find(node, pod, job);
+              DurationMs most, const Rejection& rejection = {}) {
+  const fact::NodeBackedOff* const known = d.s.node_backoff().find(node, shape, job);
   const std::uint32_t times = known == nullptr ? 1 : known->times + 1;
-  if (known == nullptr && d.s.node_backoff().size() >= limits::kMaxNodeBackoffs)
-    forget(d, d.s.node_backoff().first());
-  d.emit(
-      fact::NodeBackedOff{node, pod, times, d.s.now() + length_ms(times, first, most), true, job});
-  must(d.s.node_backoff().size() <= limits::kMaxNodeBackoffs, "backoffs are bounded");
+  remember(d,
+           {.node = node,
+            .shape = shape,
+            .times = times,
+            .until_ms = d.s.now() + length_ms(times, first, most),
+            .barred = true,
+            .job = job,
+            .rejection = rejection},
+           known != nullptr);
+}
+
+// Counts one rejection for all pods of the node. If several nodes reject such pods, the pods are at
+// fault, and their number must not close one node after the other.
+void count_rejection(Decision& d, NodeId node, const PodShape& shape, const Rejection& rejection) {
+  if (d.s.node_backoff().nodes_rejecting(shape) >= limits::kNodesOfBadPod) return;
+  const fact::NodeBackedOff* const known = d.s.node_backoff().of_any_pod(node);
+  if (known != nullptr && known->barred) return;
+  const TimeMs now = d.s.now();
+  fact::NodeBackedOff all{.node = node, .shape = {}, .rejection = rejection, .any_pod = true};
+  if (known != nullptr) all.recent = known->recent;
+  std::erase_if(all.recent,
+                [&](const auto& one) { return one.at_ms + limits::kRejectionsMs <= now; });
+  all.recent.push_back({now});
+  must(all.recent.size() <= limits::kMaxRejections, "an unfit node counts no more");
+  all.times = static_cast<std::uint32_t>(all.recent.size());
+  all.barred = all.recent.size() == limits::kMaxRejections;
+  all.until_ms = now + (all.barred ? limits::kRejectingMs : limits::kRejectionsMs);
+  const bool unfit = all.barred;
+  remember(d, std::move(all), known != nullptr);
+  if (unfit) renew_fitness(d, node);
 }
 
 bool is_over(const Decision& d, JobId id) {
@@ -47,8 +85,36 @@ bool is_over(const Decision& d, JobId id) {
 
 }  // namespace
 
-void bar_node(Decision& d, NodeId node, const PodShape& shape) {
-  back_off(d, node, shape, JobId(), limits::kFirstNodeBackoffMs, limits::kLongestNodeBackoffMs);
+void bar_node(Decision& d, NodeId node, const PodShape& shape, const Rejection& rejection) {
+  const PodShape pod = shape;  // NOLINT: facts follow, after which the reference is stale
+  const RejectionRule& rule = rule_of(rejection_kind(rejection.error));
+  back_off(d, node, pod, JobId(), rule.first_ms, rule.longest_ms, rejection);
+  count_rejection(d, node, pod, rejection);
+}
+
+void set_rejections(const Decision& d, NodeId node, NodeSpec& spec) {
+  const fact::NodeBackedOff* const all = d.s.node_backoff().of_any_pod(node);
+  spec.rejects = all != nullptr && all->barred;
+  spec.reported_unfit.clear();
+  if (!spec.rejects) return;
+  std::string words = "its kubelet rejected " + std::to_string(all->times) + " pods within " +
+                      format_duration(limits::kRejectionsMs);
+  if (!all->rejection.error.empty()) words += ", the last with " + all->rejection.error;
+  words += "; fit again at " + format_time(all->until_ms);
+  if (!spec.unfit.empty()) words += ", " + spec.unfit;
+  spec.reported_unfit = std::move(spec.unfit);
+  spec.unfit = cut_text(words, limits::kMaxTextBytes - kCutNoteBytes);
+}
+
+void forgive_rejections(Decision& d, NodeId node, const EditStamp& edit) {
+  const auto of_node = d.s.node_backoff().all().find(node);
+  if (of_node == d.s.node_backoff().all().end()) return;
+  for (const fact::NodeBackedOff& backoff : std::vector(of_node->second)) {
+    if (!backoff.job && !backoff.any_pod) forget(d, backoff);
+  }
+  const fact::NodeBackedOff* const all = d.s.node_backoff().of_any_pod(node);
+  if (all != nullptr) forget(d, fact::NodeBackedOff(*all), edit);
+  must(!d.s.fleet().node(node)->rejects, "a repaired node has rejected no pods");
 }
 
 void clear_backoff(Decision& d, NodeId node, const PodShape& shape, JobId job) {
@@ -60,14 +126,21 @@ void clear_backoff(Decision& d, NodeId node, const PodShape& shape, JobId job) {
 }
 
 void end_backoffs(Decision& d) {
-  for (const fact::NodeBackedOff& backoff : d.s.node_backoff().ended(d.s.now())) {
+  const std::vector<fact::NodeBackedOff> ended = d.s.node_backoff().ended(d.s.now());
+  for (const fact::NodeBackedOff& backoff : ended) {
+    if (backoff.any_pod) continue;
     if (backoff.barred && (!backoff.job || !is_over(d, backoff.job))) {
-      d.emit(fact::NodeBackedOff{backoff.node, backoff.shape, backoff.times,
-                                 backoff.until_ms + limits::kNodeBackoffMemoryMs, false,
-                                 backoff.job});
+      fact::NodeBackedOff count = backoff;
+      count.barred = false;
+      count.until_ms += limits::kNodeBackoffMemoryMs;
+      d.emit(std::move(count));
     } else {
       forget(d, backoff);
     }
+  }
+  // A node that is fit again drops refusals of the scheduler too, so these nodes come last.
+  for (const fact::NodeBackedOff& backoff : ended) {
+    if (backoff.any_pod) forget(d, backoff);
   }
 }
 

@@ -203,7 +203,7 @@ void end_seen(Decision& d, const state::Cluster& cluster, const in::PodSeen& i) 
       bind(d, job, known->rank, pod.node, bind_seen(d, pod));
     }
   }
-  decide(d, in::PodGone{i.cluster, {pod.uid, {}, 0}, pod.ended_at_ms, pod.ended});
+  decide(d, in::PodGone{i.cluster, {pod.uid, {}, 0}, pod.ended_at_ms, pod.ended, pod.rejection});
 }
 
 // Gates are only removed.

@@ -30,10 +30,11 @@ void decide(Decision& d, const in::PodGone& i) {
   // began. A pod that ran has a row.
   const bool is_short = end.clock == RowClock::kAdjusted && pod.is_bound();
   const TimeMs least_ms = is_short ? std::min(pod.since_ms + 1, d.s.now()) : 0;
-  end_pod(d, id, rank, std::max(end.at_ms, least_ms), i.cause, end.clock);
+  end_pod(d, id, rank, std::max(end.at_ms, least_ms), i.cause, end.clock, i.rejection);
 }
 
-void end_pod(Decision& d, JobId id, std::uint32_t rank, TimeMs at, Cause cause, RowClock clock) {
+void end_pod(Decision& d, JobId id, std::uint32_t rank, TimeMs at, Cause cause, RowClock clock,
+             const Rejection& rejection) {
   const state::Job& job = *d.s.jobs().find(id);
   const state::Pod& pod = job.pods[rank];
   must(pod.is_live(), "a pod ends once");
@@ -46,10 +47,10 @@ void end_pod(Decision& d, JobId id, std::uint32_t rank, TimeMs at, Cause cause, 
                               : charge_end(d, job, rank, at, clock);
   }
   if (cause == Cause::kRejected && pod.holds_slot()) {
-    bar_node(d, pod.slot.node, state::shape_of(d.s.fleet(), pod));
+    bar_node(d, pod.slot.node, state::shape_of(d.s.fleet(), pod), rejection);
   }
   must(at <= d.s.now(), "a pod that ended has ended by now");
-  d.emit(fact::PodGone{id, rank, at, cause});
+  d.emit(fact::PodGone{id, rank, at, cause, cause == Cause::kRejected ? rejection : Rejection()});
   must(!pod.is_live() && !pod.holds_slot(), "a pod that is gone holds nothing");
   const bool ill = cause != Cause::kNone && cause != Cause::kFinished;
   const bool goes_on = job.state == JobState::kStarting || job.state == JobState::kRunning;

@@ -152,6 +152,8 @@ struct JobExtras {
   std::unique_ptr<Backoff> backoff;
   // nullptr: the job was never preempted.
   std::unique_ptr<Preempted> preempted;
+  // nullptr: no kubelet rejected a pod of the job since the job ran last.
+  std::unique_ptr<NodeRejection> rejected;
 };
 inline const JobExtras kNoExtras;
 

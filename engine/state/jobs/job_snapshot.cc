@@ -52,6 +52,10 @@ fact::JobSnapshot record_of(const Fleet& fleet, const Job& job) {
   if (const Preempted* const last = job.extras().preempted.get())
     k.preempted = {last->times,      last->at_ms,    last->claimant, last->leaf,
                    last->started_ms, last->milligpu, last->right};
+  if (const NodeRejection* const last = job.extras().rejected.get()) {
+    k.refusal.rejected_by = last->node;
+    k.refusal.rejection = last->rejection;
+  }
   k.started_ms = job.run().started_ms;
   k.ended_ms = job.run().ended_ms;
   return k;

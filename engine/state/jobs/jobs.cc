@@ -298,6 +298,10 @@ Job& Jobs::restore(const fact::JobSnapshot& f, ShapeUse shape) {
         std::make_unique<Preempted>(Preempted{last.times, last.at_ms, last.claimant, last.leaf,
                                               last.started_ms, last.milligpu, last.right});
   }
+  if (const auto& last = f.refusal; !last.rejected_by.empty()) {
+    job.make_extras().rejected =
+        std::make_unique<NodeRejection>(NodeRejection{last.rejected_by, last.rejection});
+  }
   if (!is_waiting(f.job.state)) {
     Run& run = job.make_run();
     run.started_ms = f.started_ms;

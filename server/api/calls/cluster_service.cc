@@ -37,6 +37,29 @@ void put_domain(const Engine& engine, const DomainRow& row, v1::Domain* out) {
   out->set_free_milligpu(row.free);
 }
 
+void put_mig_plan(const Engine& engine, const MigPlan& plan, v1::ListMigSlicesResponse* out) {
+  for (const MigProfileTotals& total : plan.profiles) {
+    v1::MigProfile* row = out->add_profiles();
+    row->set_profile(total.profile);
+    row->set_configured(total.configured);
+    row->set_used(total.used);
+    row->set_free(total.free);
+    row->set_waiting(total.waiting);
+    row->set_possible(total.possible);
+  }
+  if (plan.advice.config.empty()) return;
+  v1::MigAdvice* advice = out->mutable_advice();
+  advice->set_config(plan.advice.config);
+  for (const NodeId node : plan.advice.nodes) advice->add_nodes(node_name(engine, node));
+  for (const MigSlices& slices : plan.advice.slices) {
+    v1::MigSlices* row = advice->add_slices();
+    row->set_profile(slices.profile);
+    row->set_count(slices.count);
+  }
+  advice->set_gpus(plan.advice.gpus);
+  advice->set_gain_milligpu(plan.advice.gain);
+}
+
 // Lists one page of a cluster's rows, with an offset as the token. `put_row` writes each of `rows`.
 template <class Request, class Response, class Rows, class PutRow>
 Call::Reactor* list_of_cluster(Shared& shared, grpc::CallbackServerContext* context,
@@ -88,7 +111,7 @@ ClusterService::Reactor* ClusterService::ListNodes(Context* context, const v1::L
                                                    v1::ListNodesResponse* out) {
   return list_of_cluster(
       shared_, context, in, out,
-      [](const Engine& engine, ClusterId id) { return engine.nodes(id); },
+      [](const Engine& engine, ClusterId id) { return engine.fleet().nodes(id); },
       [out](const Engine& engine, NodeId id) {
         v1::Node* node = out->add_nodes();
         put_node(engine, id, node);
@@ -114,13 +137,17 @@ ClusterService::Reactor* ClusterService::ListMigSlices(Context* context,
                                                        v1::ListMigSlicesResponse* out) {
   return list_of_cluster(
       shared_, context, in, out,
-      [](const Engine& engine, ClusterId id) { return mig_rows(engine.fleet(), id); },
+      [in, out](const Engine& engine, ClusterId id) {
+        if (in->page_token().empty()) put_mig_plan(engine, engine.mig_plan(id), out);
+        return mig_rows(engine.fleet(), id);
+      },
       [out](const Engine& engine, const MigRow& row) {
         v1::MigRow* slices = out->add_rows();
         slices->set_node(node_name(engine, row.node));
         slices->set_profile(row.profile);
         slices->set_configured(row.configured);
         slices->set_used(row.used);
+        slices->set_free(row.free);
         return slices->ByteSizeLong();
       });
 }

@@ -312,6 +312,19 @@ class CopyReader {
       out.extended.push_back({check_.text("name", row.name(), limits::kMaxTextBytes),
                               check_.number("count", row.count(), 0, limits::kMaxResourceCount)});
     }
+    out.mig = read_slices("largest_node_mig", in.largest_node_mig());
+  }
+
+  std::vector<MigSlices> read_slices(const char* field,
+                                     const google::protobuf::RepeatedPtrField<v1::MigSlices>& in) {
+    std::vector<MigSlices> out;
+    if (!fits(field, in, limits::kMaxProducts)) return out;
+    for (int i = 0; i < in.size() && check_.ok(); ++i) {
+      const auto scope = check_.in(field, i);
+      out.push_back({check_.name("profile", in[i].profile(), true),
+                     check_.number("count", in[i].count(), 0, limits::kMaxResourceCount)});
+    }
+    return out;
   }
 
   void read_cluster(const v1::Cluster& in, ClusterView& out) {
@@ -330,13 +343,8 @@ class CopyReader {
     out.labels = read_labels(in);
     read_totals(in, out);
     read_largest_node(in, out.largest_node);
-    if (!fits("mig_slices", in.mig_slices(), limits::kMaxProducts)) return;
-    for (int i = 0; i < in.mig_slices_size() && check_.ok(); ++i) {
-      const auto scope = check_.in("mig_slices", i);
-      const v1::MigSlices& row = in.mig_slices(i);
-      out.mig_slices.emplace_back(
-          check_.name("profile", row.profile(), true),
-          check_.number("count", row.count(), 0, limits::kMaxResourceCount));
+    for (MigSlices& slices : read_slices("mig_slices", in.mig_slices())) {
+      out.mig_slices.emplace_back(std::move(slices.profile), slices.count);
     }
   }
 

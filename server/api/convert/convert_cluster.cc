@@ -155,6 +155,11 @@ void put(const ClusterView& cluster, v1::Cluster* out) {
     row->set_count(count);
   }
   out->set_more_extended(cluster.largest_node.more);
+  for (const MigSlices& slices : cluster.largest_node.mig) {
+    auto* row = out->add_largest_node_mig();
+    row->set_profile(slices.profile);
+    row->set_count(slices.count);
+  }
   for (std::size_t i = 0; i < cluster.products.size(); ++i) {
     const ProductTotals& totals = cluster.products[i];
     auto* row = out->add_products();

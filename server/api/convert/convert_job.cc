@@ -100,6 +100,13 @@ void put(const JobRow& row, const Engine& engine, v1::Job* out) {
   out->set_limit_enforced(row.limit_enforced);
   out->set_limit_distrusted(row.limit_distrusted);
   if (row.reclaim.preempted) put(*row.reclaim.preempted, out->mutable_preemption());
+  if (!row.rejected.node.empty()) {
+    v1::JobRejection* const rejection = out->mutable_rejection();
+    rejection->set_node(row.rejected.node);
+    rejection->set_error(row.rejected.rejection.error);
+    rejection->set_message(row.rejected.rejection.words);
+    rejection->set_explanation(explain_rejection(row.rejected.rejection));
+  }
   if (row.reclaim.loan.milligpu != 0) put(row.reclaim.loan, out->mutable_loan());
 }
 

@@ -25,6 +25,12 @@ Cause get_cause(Check& check, const char* field, v1::Cause in) {
   return static_cast<Cause>(check.enum_value(field, in, v1::CAUSE_EVICT_REFUSED));
 }
 
+Rejection get_rejection(Check& check, const v1::Rejection& in) {
+  const auto scope = check.in("rejection");
+  return {check.text("error", in.error(), limits::kMaxNameBytes),
+          check.text("message", in.message(), limits::kMaxRefusalBytes)};
+}
+
 void get_place(Check& check, const v1::PodRecord& in, PodRecord* out) {
   out->terms = get_terms(check, in);
   out->replaced_alone = in.replaced_alone();
@@ -43,6 +49,7 @@ void get_place(Check& check, const v1::PodRecord& in, PodRecord* out) {
   out->let_go_to = check.known_name("let_go_to", in.let_go_to(), false);
   if (in.has_bound_at()) out->bound_at_ms = check.time("bound_at", in.bound_at());
   out->ended = get_cause(check, "ended", in.ended());
+  if (in.has_rejection()) out->rejection = get_rejection(check, in.rejection());
   if (in.has_ended_at()) out->ended_at_ms = check.time("ended_at", in.ended_at());
   if (in.has_running_at()) out->running_at_ms = check.time("running_at", in.running_at());
   if (in.has_created_at()) out->created_at_ms = check.time("created_at", in.created_at());
@@ -103,6 +110,7 @@ in::PodGone get_gone(Check& check, const v1::PodGone& in, const std::string& clu
   in::PodGone out{cluster, get_ref(check, in.pod()), 0, Cause::kNone};
   if (in.has_ended_at()) out.ended_at_ms = check.time("ended_at", in.ended_at());
   out.cause = get_cause(check, "cause", in.cause());
+  if (in.has_rejection()) out.rejection = get_rejection(check, in.rejection());
   return out;
 }
 

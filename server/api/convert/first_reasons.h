@@ -33,7 +33,7 @@ class FirstReasons {
     const auto known = by_key_.find(key);
     if (known != by_key_.end()) return &known->second;
     if (looked_at_ > most_nodes_) return nullptr;
-    looked_at_ += engine_.nodes(row.id.cluster()).size();
+    looked_at_ += engine_.fleet().nodes(row.id.cluster()).size();
     std::vector<Reason> reasons = engine_.reasons(row.id, position);
     if (reasons.empty()) return nullptr;
     return &by_key_.emplace(key, std::move(reasons.front())).first->second;

@@ -46,7 +46,7 @@ std::string text_of(const Engine& engine, const Books& books) {
         << amounts_text(node.spec.quota) << ", limit" << amounts_text(node.spec.limit) << ", held "
         << node.alloc() / kMilliPerGpu << "\n";
   }
-  for (const NodeId id : engine.nodes(engine.find_cluster("main"))) {
+  for (const NodeId id : engine.fleet().nodes(engine.find_cluster("main"))) {
     const NodeSpec& node = *engine.fleet().node(id);
     out << "node " << node.name << ' ' << node.product << ' ' << node.gpus << "\n";
   }

@@ -61,7 +61,7 @@ Gpus Exhaustive::quota_of(AccountId id) {
 }
 
 void Exhaustive::read_nodes(const Engine& engine) {
-  for (const NodeId id : engine.nodes(engine.find_cluster("main"))) {
+  for (const NodeId id : engine.fleet().nodes(engine.find_cluster("main"))) {
     const NodeSpec& spec = *engine.fleet().node(id);
     Node& node = nodes_[id];
     node.product = product_index(spec.product);

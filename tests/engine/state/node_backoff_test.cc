@@ -48,6 +48,28 @@ TEST(NodeBackoff, AreReplacedAndForgotten) {
 }
 
 // What the scheduler refused is the job's own; others with such pods may know where.
+TEST(NodeBackoff, CountsTheRejectionsOfAllPods) {
+  state::NodeBackoff backoff;
+  backoff.apply({kOne, pod(1), 1, 100, true});
+  EXPECT_EQ(backoff.of_any_pod(kOne), nullptr);
+  fact::NodeBackedOff all{.node = kOne, .shape = {}, .times = 2, .until_ms = 900, .any_pod = true};
+  all.recent = {{10}, {20}};
+  backoff.apply(all);
+  backoff.check();
+  EXPECT_EQ(backoff.size(), 2u);
+  EXPECT_EQ(backoff.of_any_pod(kOne)->recent.size(), 2u);
+  EXPECT_EQ(backoff.of_any_pod(kTwo), nullptr);
+  EXPECT_EQ(backoff.find(kOne, PodShape()), nullptr) << "it is of no shape";
+  EXPECT_EQ(backoff.nodes_rejecting(PodShape()), 0u);
+  EXPECT_EQ(backoff.nodes_rejecting(pod(1)), 1u);
+  backoff.apply({kTwo, pod(1), 1, 100, true});
+  EXPECT_EQ(backoff.nodes_rejecting(pod(1)), 2u);
+  backoff.apply({.node = kOne, .shape = {}, .any_pod = true});
+  EXPECT_EQ(backoff.of_any_pod(kOne), nullptr);
+  EXPECT_EQ(backoff.size(), 2u);
+  backoff.check();
+}
+
 TEST(NodeBackoff, OfJobs) {
   state::NodeBackoff backoff;
   const JobId mine(ClusterId(1), 1), other(ClusterId(1), 2);

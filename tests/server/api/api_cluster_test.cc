@@ -176,6 +176,8 @@ TEST_F(ApiClusterTest, DeleteTakesAnEmptyClusterOnly) {
   v1::ObserveRequest event;
   event.set_sequence(2);
   event.mutable_pod_gone()->mutable_pod()->set_job_id(id);
+  event.mutable_pod_gone()->set_cause(v1::CAUSE_REJECTED);
+  event.mutable_pod_gone()->mutable_rejection()->set_error("OutOfcpu");
   ASSERT_TRUE(edge->Write(event));
   v1::ObserveResponse ack;
   ASSERT_TRUE(edge->Read(&ack));
@@ -190,6 +192,10 @@ TEST_F(ApiClusterTest, DeleteTakesAnEmptyClusterOnly) {
   ASSERT_TRUE(remove("east").ok());
   EXPECT_TRUE(list().empty());
   EXPECT_EQ(get_job(id).spec().cluster(), "east") << "its jobs are still known";
+  const v1::JobRejection rejection = get_job(id).rejection();
+  EXPECT_EQ(rejection.error(), "OutOfcpu");
+  EXPECT_FALSE(rejection.node().empty());
+  EXPECT_EQ(rejection.explanation().find("OutOfcpu: its kubelet has less room"), 0u);
   v1::ListAuditRequest in;
   in.set_page_size(1);
   v1::ListAuditResponse out;
@@ -295,6 +301,36 @@ TEST_F(ApiClusterTest, MigSlicesAreListed) {
   EXPECT_EQ(out.rows(0).node(), "m");
   EXPECT_EQ(out.rows(0).configured(), 7);
   EXPECT_EQ(out.rows(0).used(), 0);
+  EXPECT_EQ(out.rows(0).free(), 7);
+  ASSERT_EQ(out.profiles_size(), 1);
+  EXPECT_EQ(out.profiles(0).configured(), 7);
+  EXPECT_EQ(out.profiles(0).free(), 7);
+  EXPECT_EQ(out.profiles(0).possible(), 56);
+  EXPECT_FALSE(out.has_advice()) << "nothing waits";
+}
+
+TEST_F(ApiClusterTest, AConfigurationForWhatWaitsIsAdvised) {
+  ASSERT_TRUE(create_account("ml").ok());
+  ASSERT_TRUE(import_nodes(1).ok());
+  v1::CreateJobRequest slices = job_request("ml", 3, 2);
+  auto* shape = slices.mutable_job()->mutable_request()->mutable_groups(0)->mutable_shape();
+  shape->set_kind(v1::GPU_KIND_MIG);
+  shape->set_mig_profile("3g.40gb");
+  submit(slices);
+  v1::ListMigSlicesResponse out;
+  ASSERT_TRUE(run([&](auto* c) { return clusters_->ListMigSlices(c, {}, &out); }).ok());
+  EXPECT_EQ(out.rows_size(), 0);
+  ASSERT_EQ(out.profiles_size(), 1);
+  EXPECT_EQ(out.profiles(0).profile(), "3g.40gb");
+  EXPECT_EQ(out.profiles(0).waiting(), 6);
+  EXPECT_EQ(out.profiles(0).possible(), 16);
+  EXPECT_EQ(out.advice().config(), "all-3g.40gb");
+  ASSERT_EQ(out.advice().nodes_size(), 1);
+  EXPECT_EQ(out.advice().nodes(0), "n0");
+  ASSERT_EQ(out.advice().slices_size(), 1);
+  EXPECT_EQ(out.advice().slices(0).count(), 6);
+  EXPECT_EQ(out.advice().gpus(), 0);
+  EXPECT_EQ(out.advice().gain_milligpu(), 3000);
 }
 
 TEST_F(ApiClusterTest, DrainKeepsNewWorkAway) {
