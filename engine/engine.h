@@ -183,9 +183,9 @@ class Engine {
   // namespace were enforced and all pods that wait outside Subak were gated. `view` has the pods
   // that wait outside Subak: it is a View of this engine, or of the engine from which this engine
   // gets its facts. Returns at most `most` rows from `begin` on, at or below `account`. An empty
-  // path stands for all accounts. Returns nullopt if jobs, nodes and pods are more than
-  // limits::kMaxShadowQueue. The first call for a state and a view costs O(state). Each row costs
-  // one search for a placement.
+  // path stands for all accounts. Returns nullopt if the numbers of jobs, nodes and pods add up to
+  // more than limits::kMaxShadowQueue. The first call for a state and a view costs O(state). Each
+  // row costs one search for a placement.
   std::optional<std::vector<ShadowRow>> shadow_queue(const View& view, std::string_view account,
                                                      std::size_t begin, std::size_t most) const;
   // Returns the usage of all pods that hold GPUs, by node, job and rank. O(these pods).

@@ -1,10 +1,10 @@
 // The wishes of a gang. A wish is a request beyond the shapes of the gang's pods, such as a
 // topology or spare nodes. One table declares all wishes.
 //
-// kWishes has one row for each wish: its names, durable numbers, bounds and texts. The rows serve
-// the readers of pods' keys and of API messages, the bounds, the durable forms, the flags of `subak
-// job submit` and the texts for people. A record stores a gang's wishes as one GangTerms. So a new
-// wish needs only a member of GangTerms, a row, and the code that fulfils the wish.
+// kWishes has one row for each wish: its names, durable numbers, bounds and texts. Code that reads
+// pods' keys and API messages, checks bounds and stores records uses the rows, and so do the flags
+// of `subak job submit` and the texts for people. A record stores a gang's wishes as one GangTerms.
+// So a new wish needs only a member of GangTerms, a row, and the code that fulfils the wish.
 // Threads: pure functions, plain values.
 #pragma once
 
@@ -26,7 +26,7 @@
 
 namespace subak {
 
-// How close together the GPUs of the gang must be (key subak.gpu/topology).
+// How close together the GPUs of the gang must be (pod key subak.gpu/topology).
 // Values are durable: append only.
 enum class Topology : std::uint8_t {
   // The nodes may be anywhere in the cluster.
@@ -67,8 +67,8 @@ struct GangTerms {
   // True: the topology is only a preference. If Subak cannot meet the topology, the gang starts as
   // with kAny.
   bool prefer = false;
-  // Each group of `segment` consecutive pods shares one domain. 0: all pods of the gang share one
-  // domain.
+  // Each group of `segment` consecutive pods shares one domain of the topology; with kAny, one
+  // NVLink domain. 0: the gang has no segments, so the topology applies to the gang.
   std::uint32_t segment = 0;
   // True: the gang may have GPUs of several products. False: all GPUs of the gang are of one
   // product.
@@ -104,9 +104,9 @@ struct GangTerms {
 struct WishNeeds {
   // Returns true if the gang's topology and segment allow the wish.
   bool (*met)(Topology topology, std::uint32_t segment) = nullptr;
-  // The last part of the error, from "want" on, if a pod's key is refused.
+  // The end of the error message if a pod's key is refused. It begins with "want".
   std::string_view in_key = {};
-  // The last part of the error, from "want" on, if a field of a request is refused.
+  // The end of the error message if a field of a request is refused. It begins with "want".
   std::string_view in_request = {};
 };
 
@@ -119,8 +119,8 @@ struct Wish {
   // "subak.gpu/mixed-products" and the flag "--mixed-products" of `subak job submit` have the same
   // words.
   std::string_view field = {};
-  // The wish's key on pods. Empty: the wish has no key and flag of its own. (`prefer` is a part of
-  // the topology's key.)
+  // The wish's key in the labels or annotations of pods. Empty: the wish has no key and flag of its
+  // own. (`prefer` is a part of the topology's key.)
   std::string_view key = {};
   // The flag, such as "not-preemptible", if the key means the opposite: the key's value "true"
   // means no wish. Empty: the flag has the words of the key.
@@ -141,8 +141,8 @@ struct Wish {
   std::uint32_t least = 0;
   std::uint32_t most = 0;
   std::string_view unit = {};
-  // The words of the error, before the number of pods, if the value exceeds the gang's number of
-  // pods. Empty: the value may exceed it.
+  // The error message if the value exceeds the gang's number of pods. The number of pods follows
+  // these words. Empty: the value may exceed it.
   std::string_view at_most_pods = {};
 
   WishNeeds needs = {};
@@ -317,7 +317,8 @@ constexpr void each_stored_wish(F&& f) {
   (std::make_index_sequence<kWishCount>());
 }
 
-// Calls f(row, value) for each wish of the gang except its topology, in the order of kWishes.
+// Calls f(row, value) for each wish that the gang has and that has a key of its own, except its
+// topology. The order is that of kWishes.
 template <class F>
 void each_wish_beside_topology(const GangTerms& terms, F&& f) {
   each_wish([&](const auto& wish) {
@@ -355,7 +356,7 @@ void GangTerms::pod_fields(V& v) {
 }
 
 // Reads "any", "nvlink-exclusive" or "prefer:rack" into the topology and `prefer`. Returns false if
-// the text is none of these; `terms` is then unchanged.
+// the text is no topology; `terms` is then unchanged.
 bool read_topology(std::string_view text, GangTerms& terms);
 // Returns the text that read_topology() reads.
 std::string topology_text(const GangTerms& terms);

@@ -129,7 +129,7 @@ struct PodRecord {
     v(35, "grace_ms", grace_ms);
     v(36, "priority_class", priority_class);
     terms.pod_fields<37, 37>(v);
-    v(38, "rejection", rejection);
+    v(37, "rejection", rejection);
     terms.pod_fields<39, kLastWishNumber>(v);
   }
   friend bool operator==(const PodRecord&, const PodRecord&) = default;

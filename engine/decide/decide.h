@@ -59,8 +59,8 @@ struct PassMemory {
   // The versions of the inputs of the last search for promised starts. If none of these versions
   // has changed, the pass skips the search.
   struct StartsPoint {
-    // Each field is the version of the input that it names. Versions are compared only for
-    // equality.
+    // Each number is the version of the input that it names. Versions are compared only for
+    // equality. The two other fields are rules of the policy.
     std::uint64_t freed = 0, structure = 0, reserved = 0, drains = 0, overruns = 0;
     DurationMs grace_ms = 0;
     bool enforced = false;

@@ -26,7 +26,8 @@ class StoreTail {
   // Reads the whole store by Runtime::follow(). It calls `meanwhile` often until the store is read.
   // Call begin() once, before look().
   Result<Recovered> begin(const std::function<void()>& meanwhile = nullptr);
-  // Passes the facts since the last look, and the leader's user names (KnownAs), to the runtime.
+  // Passes the facts since the last look, and the names by which API servers know the leader
+  // (KnownAs), to the runtime.
   // The result is:
   // - kAll: the runtime has all facts that the store had.
   // - kGone: the store no longer has the last fact that was read, for example after a failover to a
@@ -60,13 +61,14 @@ class Standby {
     // The store that the processes share. The store decides which of the processes leads.
     SharedStore& store;
     Runtime& runtime;
-    // The standby compares the store with this mark, and leads only if DurableMark::may_lead() is
-    // true. nullptr: this process has no mark, and may always lead.
+    // The last fact that this process knows to be durable. The standby compares the store with it,
+    // and leads only if DurableMark::may_lead() is true. nullptr: this process has no mark, and may
+    // always lead.
     DurableMark* known;
     // Called on the standby's thread when this process leads and the runtime has all facts. If it
     // returns an error, the process ends.
     std::function<std::optional<Error>()> take_over;
-    // Called after an error on the standby's thread. `fatal` ends the process.
+    // Called on the standby's thread after an error there. `fatal` ends the process.
     Fatal fatal;
     // begin() calls `stop` while it waits. True: the process must stop, so begin() returns an
     // error. `stop` may be empty.

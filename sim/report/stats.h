@@ -8,16 +8,16 @@
 //   reserved_idle  integral of the free GPUs on nodes that were reserved for jobs (patience)
 //   kept_beside    an upper bound of the part of reserved_idle that other waiting jobs could have
 //                  used. It counts the GPUs of waiting jobs without reserved nodes. A job that
-//                  needs more GPUs than are reserved idle at that moment counts 0.
+//                  needs more GPUs than are free on reserved nodes at that moment counts 0.
 //   max_deviation  the largest |received - entitled| / (capacity x window) of any account in any
 //                  window
 //   wait           the time that a job is queued: until its first start, and after each preemption
 //   within quota   a property of a job that the workload sets, so it is the same under each policy
 //                  (SimJob::within_quota)
 //   lost           the run time that preempted jobs repeat, and the time that they take to end
-//   warm job       a job that already ran at the start of the window. It is not in the statistics
+//   warm job       a job that already ran at A. It is not in the statistics
 //                  of jobs, but its GPUs count.
-// A is the start of the simulated window, and B is its end. Windows are whole hours, days and weeks
+// A is the start of the simulated period, and B is its end. Windows are whole hours, days and weeks
 // from A on. A window that does not end by B is left out. If there is no complete window, there is
 // no figure. The figures of waits, sizes and slowdown cover jobs that were submitted in [A, B). The
 // replay goes on after B until the jobs that are queued at B have run, but no new job comes.
@@ -73,7 +73,7 @@ struct TeamResult {
 };
 
 // The figures about quotas and preemptions. The preemptions of all jobs count: those of warm jobs
-// too, and those after the end of the window.
+// too, and those after B.
 struct QuotaResult {
   // The waits of jobs within quota, and of all other jobs.
   Spread within_s, beyond_s;
@@ -85,7 +85,7 @@ struct QuotaResult {
   std::size_t preemptions = 0, preempted_jobs = 0, most_of_one_job = 0;
   // `lost_gpu_h`: the GPU-hours that preempted jobs lost. `lost_part`: these GPU-hours divided by
   // all GPU-hours that jobs held in the replay; 0 if jobs held none. If a warm job is preempted, it
-  // may also lose GPU-hours from before the window, which do not count as held.
+  // may also lose GPU-hours from before A, which do not count as held.
   double lost_gpu_h = 0, lost_part = 0;
 };
 
@@ -98,7 +98,7 @@ struct ReservedIdleResult {
 struct SimResult {
   // The name of the order policy.
   std::string policy;
-  // `jobs`: how many jobs were submitted in the window. `finished`: how many of them ran to their
+  // `jobs`: how many jobs were submitted in [A, B). `finished`: how many of them ran to their
   // end. `unplaceable`: how many of them the empty fleet could not hold. `unplaceable` also counts
   // every job that the engine refused at its submission.
   std::size_t jobs = 0, finished = 0, unplaceable = 0;
@@ -125,7 +125,7 @@ struct SimResult {
   double wall_s = 0, sim_speedup = 0;
   // The teams, in the order of the workload.
   std::vector<TeamResult> teams;
-  // For plots: the mean GPUs of each team in each hour.
+  // For plots: the mean GPUs in each hour, by [team][hour].
   std::vector<std::vector<double>> received_by_hour, entitled_by_hour, queued_by_hour;
   // The waits of the jobs that started, in seconds, sorted.
   std::vector<double> waits_s;

@@ -78,8 +78,9 @@ int suggest_accounts(Session& s, const SuggestCommand& o) {
 
 void add_account_suggest(Command account) {
   auto o = std::make_shared<SuggestCommand>();
-  Command c =
-      account.add("suggest", "print a file for apply, made from a Kubernetes cluster's namespaces");
+  Command c = account.add(
+      "suggest",
+      "print a file for `subak account apply`, made from a Kubernetes cluster's namespaces");
   c.details(kDetails);
   add_kube(c, o->kube);
   c.option("--cluster", o->options.cluster,

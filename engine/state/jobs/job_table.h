@@ -28,7 +28,7 @@ class JobIds {
   // Returns the ids, ascending. The list may still have ids of removed jobs, so look up each id.
   const std::vector<JobId>& ascending() const;
   // Drops removed ids. `live` is the number of remaining jobs, and `is_live` returns whether a job
-  // remains. The call is cheap unless half of the ids are removed.
+  // remains. The call is cheap until at least half of the ids are removed.
   void trim(std::size_t live, const std::function<bool(JobId)>& is_live);
 
  private:

@@ -1,5 +1,6 @@
 // All jobs and gangs with their indexes. Only this code changes more than one index. Allocations
-// changes the slots of a job; this class changes everything else.
+// changes the slots of a job, which are the places of its pods on nodes; this class changes
+// everything else.
 //
 // Each part owns one kind of index. The header of the part states the invariant. Jobs changes the
 // parts together. Jobs also has the queue, the counts of waiting jobs and pods, and the record of
@@ -79,7 +80,8 @@ class Jobs {
   Job& create(const fact::JobCreated& f, ShapeUse shape, TimeMs now);
   // Adds a waiting pod at a free rank. `shape` is the shape of the pod.
   void add_pod(const fact::PodAdded& f, ShapeUse shape);
-  // Gives the pod the hold of an expected pod. The pod gets the rank of the expected pod.
+  // Gives the pod the hold of an expected pod: of a member that got a hold before it existed. The
+  // pod gets the rank of the expected pod.
   void fill_place(const fact::PodAdded& f);
   // Changes the request of a waiting job. The job's priority and submit time do not change, so the
   // job's position in its class stays.
@@ -88,7 +90,7 @@ class Jobs {
   void seat_pod(Job& job, std::uint32_t from, std::uint32_t rank);
   // Reorders waiting pods. Asserts that the pods have the same set of ranks before and after.
   void rank_pods(Job& job, std::span<const fact::PodsRanked::Move> moves);
-  // Changes the size of a waiting gang without a complete request.
+  // Changes the size of a waiting gang that comes pod by pod, so that no request describes it.
   void resize_gang(Job& job, std::uint32_t size);
   // Frees the job's gang name for another job.
   void forget_gang(const Job& job) { gangs_.forget_gang(job); }
@@ -97,7 +99,7 @@ class Jobs {
   void assign(Job& job, AccountId leaf);
   // Sets Job::backoff; nullptr drops the refusal.
   void set_backoff(Job& job, std::unique_ptr<Backoff> backoff);
-  // Sets whether the job may not be queued because its account was draining when the job came.
+  // If `awaits` is true, the job stays out of the queue until its account accepts jobs again.
   void await_resume(Job& job, bool awaits);
   // Changes a job's state, and all indexes that depend on the state. No other function changes a
   // job's state. Asserts that model/job.h allows the change.

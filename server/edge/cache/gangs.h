@@ -1,5 +1,5 @@
 // Finds out from a pod's owner to which gang the pod belongs. These functions only read the cache
-// of owners, and write their results into their arguments. Threads: one at a time.
+// of owners. Threads: one at a time.
 #pragma once
 
 #include <optional>
@@ -14,8 +14,10 @@
 namespace subak {
 
 // Finds the gang of a pod from the pod's owner. It writes the gang and its size into `pod`. For a
-// pod of a LeaderWorkerSet, it also writes into `entry`. False: the owner is not known yet. If the
-// pod's own labels state the gang, find_gang() returns true and changes nothing.
+// pod of a LeaderWorkerSet, it also writes into `entry` how many pods of its
+// group ask for no GPUs. False: the owner is
+// not known yet. If the pod's own labels state the gang, find_gang() returns true and changes
+// nothing.
 bool find_gang(const OwnerCache& owners, Pod& pod, PodEntry& entry);
 // Returns the owners for which a pod must wait: uids, or "namespace/name" of a LeaderWorkerSet.
 // Empty: the pod need not wait. A pod without Subak's gate never waits, since the size of its gang
@@ -29,7 +31,8 @@ bool is_left_out(const OwnerCache& owners, const PodEntry& entry);
 bool makes_more(const OwnerCache& owners, const std::string& gang_owner);
 
 // Returns the members of a gang that are created only when the first members run
-// (docs/design/0037). late_pods() derives these members from the first pod and its owner. nullopt:
+// (docs/design/0037). late_pods() derives these members from the owner of `pod`, which is the
+// gang's first pod. `first` is its record. nullopt:
 // there are none. Admission may change the resource request of each pod. The first pods, which
 // exist, show this change; the owner's template does not. So a later member of the same template
 // gets the shape of the first pods. The implementation is in late_pods.cc.

@@ -25,8 +25,8 @@ class NamespaceCache {
   // Takes an event of the list or of the watch. A namespace that never had the label gets no entry.
   void see(const WatchEvent& event);
   // The list is complete: drops the namespaces that it did not name. For each of them, the core
-  // gets an update without an account. Returns false, and drops no namespace, if the list is not
-  // believed (ListRound::believe()).
+  // gets an update without an account. Returns false, and drops no namespace, if the list lacks
+  // so many namespaces that it is probably wrong (ListRound::believe()).
   bool complete();
 
  private:

@@ -26,7 +26,7 @@ struct SessionHooks {
   // Called when the core has accepted the beginning of the list. Before this call, the session has
   // begun all watches except that of pods.
   std::function<void(ClusterId)> begun;
-  // Called when the core has the complete list, so that the edge may make writes.
+  // Called when the core has the complete list, so that the edge may write to the API server.
   std::function<void()> follows;
   // Called when the session ends; the watches have ended already. The function must drop all data
   // of the session.
@@ -52,7 +52,7 @@ class EdgeSession {
   void end(const std::string& why);
   // Sends an input. False: the core accepts no input now, and `done` never runs. Else `done` gets
   // the reply on the edge's thread, unless the session has ended meanwhile. `said_at_ms`:
-  // Input::said_at_ms.
+  // the present time of the clock that the times in `body` are from; 0: unknown.
   bool post(in::Body body, ReplyFn done, TimeMs said_at_ms = 0);
 
   // The number of the last session whose list began; 0: there was none. A new session gets its

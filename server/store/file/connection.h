@@ -44,9 +44,9 @@ class Connection {
   // there is no row, or the statement failed. An SQL NULL is returned as an empty text or as 0.
   std::optional<std::string> text(const char* sql);
   std::optional<std::int64_t> number(const char* sql);
-  // Returns SQLite's message for the last failure as an Error (kPrecondition). The field of the
-  // Error has `what`, such as "store.commit", and the file. If an access to the file failed, the
-  // Error has the system's error too. `want` says what to do, depending on SQLite's code. Call
+  // Returns SQLite's message for the last failure as an Error (kPrecondition). Error::field has
+  // `what`, such as "store.commit", and the file. If an access to the file failed, the
+  // Error has the system's error too. Error::want says what to do, depending on SQLite's code. Call
   // error() before any other call, even before a rollback, since another call changes SQLite's
   // message.
   Error error(std::string_view what) const;
@@ -63,7 +63,8 @@ class Connection {
 };
 
 // A prepared statement. Parameters count from 1 and columns from 0, as in SQLite. Texts and blobs
-// that are bound are not copied, so they must exist until the next reset(). The connection must
+// that are bound are not copied, so they must exist until they are bound again or the statement has
+// run for the last time. The connection must
 // exist as long as the statement is used.
 class Statement {
  public:
