@@ -277,7 +277,7 @@ void start_entitled(Decision& d, PassMemory& memory, Work& work) {
       start(d, *next, *std::move(found.placement));
       walk.started(*next, leaf);
       ++work.starts;
-      if (may_fit_now(d, memory.blocked_for_all, begun)) return;
+      if (may_fit_now(d, memory.blocked_for_all, begun) || walk.late_may_fit_now()) return;
     }
   }
 }
@@ -381,7 +381,7 @@ Walked start_all(Decision& d, PassMemory& memory, Work& work, std::set<ShapeId>&
     if (tried == Tried::kNoPlacement) continue;
     ++work.starts;
     if (!d.s.reserved_nodes().empty() && give_up_stopped(d)) return Walked::kAgain;
-    if (may_fit_now(d, memory.blocked, begun)) return Walked::kAgain;
+    if (may_fit_now(d, memory.blocked, begun) || walk.late_may_fit_now()) return Walked::kAgain;
   }
   return Walked::kEnough;
 }

@@ -83,7 +83,8 @@ bool PassWalk::skip_if_drained(const state::Job& job, TimeMs end_ms,
 }
 
 void PassWalk::skip_drained(const state::Job& job, TimeMs end_ms) {
-  TooLate& known = too_late_.try_emplace(job.shape, TooLate{end_ms, 0}).first->second;
+  const TooLate first{end_ms, 0, freed_point(d_, job.shape)};
+  TooLate& known = too_late_.try_emplace(job.shape, first).first->second;
   must(known.jobs < limits::kMaxFillLooks, "a shape is passed over once");
   known.end_ms = std::min(known.end_ms, end_ms);
   if (++known.jobs < limits::kMaxFillLooks) {
@@ -102,6 +103,12 @@ std::set<ShapeId> PassWalk::too_late() const {
   std::set<ShapeId> shapes;
   for (const auto& [shape, known] : too_late_) shapes.insert(shape);
   return shapes;
+}
+
+bool PassWalk::late_may_fit_now() const {
+  return std::any_of(too_late_.begin(), too_late_.end(), [this](const auto& one) {
+    return one.second.at != freed_point(d_, one.first);
+  });
 }
 
 bool PassWalk::wait_to_borrow(const state::Job& job, const Placement& placement) {

@@ -65,6 +65,9 @@ class PassWalk {
   // shape that ends at `end_ms` then also has no placement.
   bool is_too_late(ShapeId shape, TimeMs end_ms) const;
   std::set<ShapeId> too_late() const;
+  // True if a shape that is too late may have a placement by now, because a start has freed what
+  // was reserved beside its GPUs for non-GPU pods (Fleet::set_gpu_headroom).
+  bool late_may_fit_now() const;
   void skip_line(JobId id) { pass_.block_line(id); }
   void skip_job(JobId id) { pass_.block_job(id); }
   // Call it for a job in its turn that has this placement. Returns true if the job's turn came as
@@ -111,6 +114,7 @@ class PassWalk {
   struct TooLate {
     TimeMs end_ms = 0;     // the earliest end of these jobs
     std::size_t jobs = 0;  // the number of jobs
+    std::uint64_t at = 0;  // freed_point() of the shape at the first of these jobs
   };
   std::map<ShapeId, TooLate> too_late_;
   // job classes for which wait_to_borrow() returned true
