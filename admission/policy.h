@@ -85,8 +85,8 @@ enum class Because : std::uint8_t {
   kOtherScheduler,
   // The pod names another user than its creator.
   kUserMismatch,
-  // The pod's QoS, CPUs or RDMA devices are not aligned, and
-  // AdmissionConfig::deny_unaligned is set.
+  // The node would not align the pod's CPUs, memory or network cards with its GPUs, and
+  // AdmissionConfig::alignment_of() is kDeny.
   kUnaligned,
   // The request tries a way around the gate; Decision::bypass says which way.
   kBypass,

@@ -40,6 +40,50 @@ struct EnumText<UnknownCluster> {
   static constexpr std::array<std::string_view, 2> names{"warn", "deny"};
 };
 
+// What happens to a pod of several GPUs whose CPUs, memory or network cards its node would not
+// align with the GPUs.
+enum class Alignment : std::uint8_t {
+  // Nothing: the policy does not check the pod's alignment.
+  kOff,
+  // Allowed, with a warning for each field to change.
+  kWarn,
+  // Denied with 422.
+  kDeny,
+};
+template <>
+struct EnumText<Alignment> {
+  static constexpr std::array<std::string_view, 3> names{"off", "warn", "deny"};
+};
+
+// True if `pattern` is the name of the namespace, or ends in a * and the name begins with the rest.
+inline bool matches_namespace(std::string_view pattern, std::string_view name) {
+  if (!pattern.ends_with('*')) return pattern == name;
+  return name.starts_with(pattern.substr(0, pattern.size() - 1));
+}
+
+// The alignment of some namespaces.
+struct NamespaceAlignment {
+  // The full name of a namespace. With a * at its end, the entry counts for all namespaces whose
+  // names begin with the rest.
+  std::string ns;
+  Alignment alignment = Alignment::kWarn;
+  // True if the entry counts for this namespace.
+  bool matches(std::string_view name) const { return matches_namespace(ns, name); }
+  friend bool operator==(const NamespaceAlignment&, const NamespaceAlignment&) = default;
+};
+
+// Sends pods that ask for one whole GPU to MIG slices or shared GPUs instead.
+struct GpuRoute {
+  // The pods of these namespaces, as in NamespaceAlignment::ns. Empty: `priority_class` decides.
+  std::string ns;
+  // The pods whose key subak.gpu/priority names this class. Empty: `ns` decides.
+  std::string priority_class;
+  // The product of the nodes: "NVIDIA-H100-80GB-HBM3-MIG-1g.10gb" or "NVIDIA-A10-SHARED". The
+  // device plugins of these nodes offer a slice or a replica as one nvidia.com/gpu.
+  std::string product;
+  friend bool operator==(const GpuRoute&, const GpuRoute&) = default;
+};
+
 // All settings of the pod policy.
 struct AdmissionConfig {
   // Extended resources that count as whole GPUs, such as "example.com/gpu".
@@ -59,9 +103,18 @@ struct AdmissionConfig {
   std::string break_glass_group = "subak:break-glass";
   // True: Jobs and other owners that can be suspended are created suspended.
   bool suspend_owners = true;
-  // True: pods whose QoS, CPUs or RDMA devices are not aligned are denied. False: such pods get a
-  // warning.
-  bool deny_unaligned = false;
+  // The alignment of namespaces that no entry of the list counts for. Of several entries, the first
+  // counts.
+  Alignment alignment = Alignment::kWarn;
+  std::vector<NamespaceAlignment> alignment_namespaces;
+  Alignment alignment_of(std::string_view ns) const {
+    for (const NamespaceAlignment& entry : alignment_namespaces) {
+      if (entry.matches(ns)) return entry.alignment;
+    }
+    return alignment;
+  }
+  // The routes. Of several that match a pod, the first counts.
+  std::vector<GpuRoute> routes;
   DeviceClaims device_claims = DeviceClaims::kGate;
   UnknownCluster unknown_cluster = UnknownCluster::kWarn;
 };

@@ -5,6 +5,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "admission/policy.h"
 #include "kube/pod.h"
@@ -43,12 +44,18 @@ bool is_trusted(const Context& c);
 // Decides on a pod that is created. It denies the pod, adds Subak's gate and keys, or lets it pass.
 // `object`: the pod.
 Decision decide_pod(const Context& c, json::Value object);
+// True if all GPUs of the pod's gang are on one node, or in one NVLink domain.
+bool is_joined(const Pod& pod);
+// True if the pod needs links to other GPUs, or has wishes that only whole GPUs can have. Such a
+// pod is in a gang, asks for RDMA, or has a topology beyond its node.
+bool needs_links(const Pod& pod);
 // True for a static pod that its node reports. The annotation of such a pod proves nothing, because
 // any user can set it. So a node must also have sent the request.
 bool is_mirror(const Review& review, const Pod& pod);
 // Returns the patch that adds the missing gate and keys. `account`: the account that pays;
-// empty: unknown.
-std::string pod_patch(const Review& review, const Pod& pod, const std::string& account);
+// empty: unknown. `product`: the result of route_pod().
+std::string pod_patch(const Review& review, const Pod& pod, const std::string& account,
+                      const std::string& product = "");
 // Returns why the pod must be refused, whichever user creates it; none if the pod is allowed.
 // `path` is the argument of read_pod().
 std::optional<Decision> refusal(const Context& c, const Pod& pod, std::string_view path);
@@ -101,10 +108,25 @@ std::optional<Decision> not_entitled(const Context& c, const Pod& pod, const std
 // Adds a warning to `d` if an account is draining but the pod is allowed.
 void warn_of_drain(const Context& c, const Pod& pod, Decision& d);
 
+// --- policy_route.cc -----------------------------------------------------------------------------
+// If a route of the configuration sends the pod to slices or shared GPUs, changes the pod's shape
+// as if the pod named the route's product in its nodeSelector. Returns this product; empty: no
+// route. A route is for single pods of one whole GPU that name no product and need no links to
+// other GPUs.
+std::string route_pod(const Context& c, Pod& pod);
+
+// --- policy_alignment.cc -------------------------------------------------------------------------
+// Returns each field of a pod of several whole GPUs that prevents its alignment, with the value to
+// write. docs/kubernetes.md has the table of these fields. `path` is the argument of read_pod().
+std::vector<Error> alignment_gaps(const Context& c, const Pod& pod, std::string_view path);
+// Adds the gaps to `d` as warnings, unless the alignment of the namespace is off. The first pod of
+// a gang on several nodes also gets a warning if it asks for neither RDMA nor the network of the
+// node. A pod with several replicas in one container gets a warning in any case.
+void warn_of_alignment(const Context& c, const Pod& pod, Decision& d);
+// Returns a denial that has the first gap, if the alignment of the namespace is kDeny.
+std::optional<Decision> unaligned(const Context& c, const Pod& pod, std::string_view path);
+
 // --- policy_warn.cc ------------------------------------------------------------------------------
-// Adds a warning for each cause that prevents the alignment of CPUs, memory or NICs with the pod's
-// GPUs. Such causes are the QoS class, a fraction of a CPU, and RDMA in a container without a GPU.
-void warn_of_alignment(const Pod& pod, Decision& d);
 // Returns why the present fleet could not hold the pod, even if no other pod were on the fleet. The
 // text is empty if the fleet could hold the pod, or if the fleet is unknown.
 std::string exceeds_fleet(const ClusterView& cluster, const Pod& pod);

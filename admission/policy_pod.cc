@@ -115,7 +115,7 @@ void add_warnings(const Context& c, const Pod& pod, const std::string& exceeds, 
     d.warn("the size of this pod's gang is unknown: the pod is held until the annotation " +
            std::string(names::kGangSize) + ": \"N\" is on its template");
   }
-  warn_of_alignment(pod, d);
+  warn_of_alignment(c, pod, d);
   for (const Text key : pod.unknown_keys) {
     d.warn("\"" + cut_text(key, kShownKeyBytes) + "\" is no key of Subak and has no effect");
   }
@@ -128,11 +128,18 @@ Decision missing_gate() {
                         "create the pod again, and see that no other webhook removes it"});
 }
 
-Decision gate_it(const Context& c, const Pod& pod, const AccountsView::Row& account) {
+Decision gate_it(const Context& c, const Pod& pod, const AccountsView::Row& account,
+                 const std::string& product) {
   Decision d;
   const std::string exceeds = exceeds_fleet(c.cluster, pod);
   add_warnings(c, pod, exceeds, d);
-  if (c.endpoint == Endpoint::kMutate) d.patch = pod_patch(c.review, pod, account.spec.path);
+  if (c.endpoint == Endpoint::kMutate) {
+    d.patch = pod_patch(c.review, pod, account.spec.path, product);
+    if (!product.empty()) {
+      d.warn("a route of the cluster sends this pod to " + cut_text(product) +
+             "; to choose yourself, name a product in nodeSelector[nvidia.com/gpu.product]");
+    }
+  }
   if (d.patch.empty()) {
     d.because = Because::kUnchanged;
     return d;
@@ -156,12 +163,29 @@ std::optional<Decision> pod_not_entitled(const Context& c, const Pod& pod) {
 
 }  // namespace
 
+bool is_joined(const Pod& pod) {
+  const Topology topology = pod.terms.topology;
+  return pod.terms.segment == 0 &&
+         (topology == Topology::kNode || topology == Topology::kNvlink ||
+          topology == Topology::kNvlinkExclusive);
+}
+
+bool needs_links(const Pod& pod) {
+  const Topology topology = pod.terms.topology;
+  bool wishes = topology != Topology::kAny && topology != Topology::kNode;
+  each_wish_beside_topology(pod.terms, [&](const auto& wish, auto) {
+    wishes = wishes || wish.opposite.empty();  // all wishes but those about its end
+  });
+  return wishes || pod.gang.size > 1 || asks_rdma(pod.shape);
+}
+
 bool is_mirror(const Review& review, const Pod& pod) {
   return review.username.starts_with("system:node:") &&
          has_key(pod.annotations, "kubernetes.io/config.mirror");
 }
 
-std::string pod_patch(const Review& review, const Pod& pod, const std::string& account) {
+std::string pod_patch(const Review& review, const Pod& pod, const std::string& account,
+                      const std::string& product) {
   Stamps labels, annotations;
   stamp(pod, names::kAccount, account, labels, annotations);
   stamp(pod, names::kJob, pod.gang.job, labels, annotations);
@@ -173,6 +197,10 @@ std::string pod_patch(const Review& review, const Pod& pod, const std::string& a
   if (!pod.has_metadata) patch.add("/metadata", "{}");
   patch.add_members("/metadata/labels", pod.has_labels, labels);
   patch.add_members("/metadata/annotations", pod.has_annotations, annotations);
+  if (!product.empty()) {
+    patch.add_members("/spec/nodeSelector", pod.has_node_selector,
+                      {{names::kLabelProduct, product}});
+  }
   if (!pod.gated()) {
     const std::string gate = "{\"name\":\"" + std::string(names::kGate) + "\"}";
     if (pod.has_gates) {
@@ -203,19 +231,13 @@ std::optional<Decision> refusal(const Context& c, const Pod& pod, std::string_vi
   if (auto d = user_refusal(c, pod, path)) return d;
   if (auto d = priority_refusal(c, pod, path, *payer.row)) return d;
   if (auto d = pod_not_entitled(c, pod)) return d;
-  if (c.config.deny_unaligned) {
-    Decision unaligned;
-    warn_of_alignment(pod, unaligned);
-    if (!unaligned.warnings.empty()) {
-      return denied(Because::kUnaligned, 422, unaligned.warnings.front());
-    }
-  }
-  return std::nullopt;
+  return unaligned(c, pod, path);
 }
 
 Decision decide_pod(const Context& c, json::Value object) {
-  const Pod pod = read_pod(object, c.config.extra_gpu_resources);
+  Pod pod = read_pod(object, c.config.extra_gpu_resources);
   if (is_mirror(c.review, pod)) return untouched(Because::kMirrorPod);
+  const std::string product = route_pod(c, pod);
   const bool claims = !pod.device_claim.empty();
   const bool counts = pod.asks_gpu() || !pod.mistakes.empty();
   if (!counts && (!claims || c.config.device_claims == DeviceClaims::kWarn)) {
@@ -228,7 +250,7 @@ Decision decide_pod(const Context& c, json::Value object) {
   // In mode warn no pod was gated, so no gate is missing.
   const bool had_to = c.endpoint == Endpoint::kValidate && c.mode == Mode::kEnforce;
   if (had_to && !pod.gated()) return missing_gate();
-  return gate_it(c, pod, *payer_of(c, pod, "").row);
+  return gate_it(c, pod, *payer_of(c, pod, "").row, product);
 }
 
 }  // namespace subak::policy

@@ -120,28 +120,6 @@ std::string beside_text(const LargestNode& largest, const PodShape& pod) {
 
 }  // namespace
 
-void warn_of_alignment(const Pod& pod, Decision& d) {
-  if (pod.shape.kind == GpuKind::kWhole && pod.shape.gpus > 1 && !pod.guaranteed) {
-    d.warn("QoS is not Guaranteed: CPUs and memory will not be aligned with the " +
-           std::to_string(pod.shape.gpus) +
-           " GPUs; set cpu and memory limits equal to requests in every container");
-  }
-  bool gpu_somewhere = false;
-  for (const ContainerNote& c : pod.containers) gpu_somewhere = gpu_somewhere || c.gpu;
-  for (const ContainerNote& c : pod.containers) {
-    if (c.fractional_cpu) {
-      d.warn(cut_text(c.field) +
-             ".resources.requests[cpu] is not a whole number: its CPUs will be shared and not "
-             "aligned with the GPUs; ask for whole CPUs");
-    }
-    if (c.rdma && !c.gpu && gpu_somewhere) {
-      d.warn(cut_text(c.field) +
-             " asks for RDMA but not for a GPU: NIC and GPU will not be aligned; ask for both in "
-             "one container");
-    }
-  }
-}
-
 std::string exceeds_fleet(const ClusterView& cluster, const Pod& pod) {
   if (!cluster.synced && !cluster.owned) return {};
   const FleetTotals fleet = totals_of(cluster, pod.shape);

@@ -89,6 +89,7 @@ void read_spec(json::Value spec, Pod& pod) {
     if (key == "priority") pod.kube_priority = to_int32(json::integer(value));
     if (key == "terminationGracePeriodSeconds") pod.grace_ms = grace(json::integer(value));
     if (key == "volumes") read_host_paths(value, pod);
+    if (key == "nodeSelector") pod.has_node_selector = json::is_object(value);
     if (key == "schedulingGroup") pod.scheduling_group = json::text(value, "podGroupName");
     if (key == "workloadRef") pod.scheduling_group = json::text(value, "name");
     if (key != "schedulingGates") return;

@@ -28,6 +28,9 @@ GpuKind gpu_kind_of(std::string_view resource, const ExtraGpuResources& extra);
 // True for "deviceclass.resource.kubernetes.io/CLASS", by which a pod requests devices of a DRA
 // class as a resource.
 bool is_device_class(std::string_view resource);
+// True if Subak counts the resource beside CPU and memory: an extended resource, whose name has a
+// "/", or huge pages ("hugepages-2Mi", in bytes).
+bool is_counted_resource(std::string_view resource);
 // Returns "1g.10gb" for "nvidia.com/mig-1g.10gb.shared"; empty if the resource is not a MIG
 // resource.
 std::string_view mig_profile_of(std::string_view resource);
@@ -111,14 +114,21 @@ struct ContainerNote {
   Text name;
   // True: the container is in spec.ephemeralContainers.
   bool ephemeral = false;
-  // True: the container requests a GPU kind.
-  bool gpu = false;
-  // True: the container requests rdma/* or another nvidia.com/* resource.
-  bool rdma = false;
+  // The requested GPUs, replicas or slices, and the name of their resource. 0: none.
+  std::int64_t gpus = 0;
+  Text gpu_resource;
+  // The name of a requested RDMA resource: rdma/* or another nvidia.com/* resource than GPUs.
+  // Empty: there is none.
+  Text rdma;
+  // The name of a requested size of huge pages: "hugepages-2Mi". Empty: there is none.
+  Text huge_pages;
   // True: the container's security context is privileged, so it sees every device of the node.
   bool privileged = false;
-  // True: the container requests GPUs, and an amount of CPU that is not whole.
-  bool fractional_cpu = false;
+  // The requested CPU in thousandths, its text, and the list that has it ("requests" or "limits").
+  // 0: none.
+  std::int64_t cpu_milli = 0;
+  std::string cpu;
+  Text cpu_list;
   // True: the container's NVIDIA_VISIBLE_DEVICES names devices. `visible_value` has its value.
   bool visible_devices = false;
   Text visible_value;
@@ -127,7 +137,8 @@ struct ContainerNote {
 
   // True if the policy checks something of the container.
   bool notable() const {
-    return gpu || rdma || privileged || visible_devices || !device_mount.empty();
+    return gpus > 0 || !rdma.empty() || !huge_pages.empty() || privileged || visible_devices ||
+           !device_mount.empty();
   }
 };
 
@@ -171,6 +182,8 @@ struct Pod {
   // The names of all scheduling gates of the pod.
   std::vector<Text> gates;
   Text node_name, scheduler_name, runtime_class;
+  // True: spec.nodeSelector exists, even if it is empty.
+  bool has_node_selector = false;
   // The value of schedulingGroup.podGroupName, or of workloadRef.name.
   Text scheduling_group;
   // spec.priority, which Kubernetes sets from the priority class.
@@ -179,6 +192,12 @@ struct Pod {
   PodShape shape;
   // True: the pod's QoS class is Guaranteed.
   bool guaranteed = true;
+  // If a pod of several whole GPUs is not Guaranteed: what to write instead, at most kMaxQosGaps
+  // entries. One entry is about the CPU or the memory of one container, init container or sidecar.
+  std::vector<Error> qos_gaps;
+  static constexpr std::size_t kMaxQosGaps = 8;
+  // spec.hostNetwork: the pod uses the network of its node.
+  bool host_network = false;
   // The notable() containers of all three lists of containers.
   std::vector<ContainerNote> containers;
   // A hostPath volume that shows GPU devices. Empty: there is none.

@@ -131,6 +131,7 @@ std::vector<std::string> products_of(const PodShape& shape) {
 
 void read_constraints(json::Value spec, Pod& pod) {
   PodShape& shape = pod.shape;
+  pod.host_network = json::boolean(spec, "hostNetwork");
   TermReader reader(shape);
   reader.read(spec);
   std::sort(shape.node_selector.begin(), shape.node_selector.end());

@@ -73,20 +73,20 @@ Amount read_amount(json::Value v) {
   return a;
 }
 
-bool is_extended(Text name) {
-  return name.find('/') != Text::npos && !name.starts_with("kubernetes.io/");
-}
+constexpr Text kHugePages = "hugepages-";
 
-bool is_rdma(Text name, const ExtraGpuResources& extra) {
-  return name.starts_with("rdma/") ||
+// True if the resource is like an RDMA network card: best beside the GPU, in the same container.
+bool is_beside_gpu(Text name, const ExtraGpuResources& extra) {
+  return is_rdma(name) ||
          (name.starts_with(names::kNvidiaPrefix) && gpu_kind_of(name, extra) == GpuKind::kNone);
 }
 
 // The lists under "resources" of one container, or of the pod.
 struct Lists {
   json::Members limits, requests;
-  explicit Lists(json::Value resources)
-      : limits(json::member(resources, "limits")), requests(json::member(resources, "requests")) {}
+  explicit Lists(std::optional<json::Value> resources)
+      : limits(resources ? json::member(*resources, "limits") : std::nullopt),
+        requests(resources ? json::member(*resources, "requests") : std::nullopt) {}
 };
 
 // A position in the spec; it becomes text only for a message.
@@ -110,6 +110,7 @@ class Reader {
   void read_pod_level(json::Value spec, Amounts& total);
   Amounts read_container(json::Value container, Place place);
   void read_lists(const Lists& lists, const Place* place, ContainerNote& note, Amounts& sum);
+  void read_qos_gaps(json::Value spec);
   void check_gpu(Text name, const Lists& lists, Place place, ContainerNote& note, Amounts& sum);
   void claim(std::string field) {
     if (pod_.device_claim.empty()) pod_.device_claim = path_ + std::move(field);
@@ -132,7 +133,8 @@ class Reader {
   std::string path_;
   Pod& pod_;
   Needs needs_;
-  Text container_kind_;  // the GPU resource of the current container
+  Text container_kind_;         // the GPU resource of the current container
+  std::int64_t most_gpus_ = 0;  // of one container
 };
 
 bool is_not_empty_list(std::optional<json::Value> list) {
@@ -141,16 +143,40 @@ bool is_not_empty_list(std::optional<json::Value> list) {
   return any;
 }
 
+// What to write for one resource so that the QoS class is Guaranteed. The field is without the path
+// of the container. None if nothing has to change.
+std::optional<Error> qos_gap(const Lists& lists, Text name) {
+  const auto limit = lists.limits.find(name);
+  const auto request = lists.requests.find(name);
+  const Amount of_limit = limit ? read_amount(*limit) : Amount{};
+  const Amount of_request = request ? read_amount(*request) : Amount{};
+  const auto gap = [&](Text list, const std::string& got, std::string want) {
+    return Error{ErrorCode::kInvalid, std::string(list) + "[" + std::string(name) + "]", got,
+                 std::move(want)};
+  };
+  if (of_limit.value && of_limit.value->nano > 0) {
+    if (!request || of_request.value == of_limit.value) return std::nullopt;
+    return gap("requests", of_request.text,
+               "want \"" + cut_text(of_limit.text) + "\" as the limit");
+  }
+  const bool known = of_request.value && of_request.value->nano > 0;
+  const std::string amount = known ? "\"" + cut_text(of_request.text) + "\" as the request"
+                             : name == "cpu" ? "whole CPUs such as \"8\""
+                                             : "an amount such as \"64Gi\"";
+  return gap("limits", of_limit.text, (limit ? "want " : "is not set, want ") + amount);
+}
+
+constexpr std::array kQosResources{Text("cpu"), Text("memory")};
+
 bool is_guaranteed(const Lists& lists) {
-  for (const Text name : {Text("cpu"), Text("memory")}) {
+  return std::all_of(kQosResources.begin(), kQosResources.end(), [&](Text name) {
     const auto limit = lists.limits.find(name);
     if (!limit) return false;
     const auto of_limit = read_amount(*limit).value;
     if (!of_limit || of_limit->nano <= 0) return false;
     const auto request = lists.requests.find(name);
-    if (request && read_amount(*request).value != of_limit) return false;
-  }
-  return true;
+    return !request || read_amount(*request).value == of_limit;
+  });
 }
 
 // The values that NVIDIA's runtime takes for "no device": unset, "void" (leave the container alone)
@@ -181,6 +207,7 @@ void Reader::read(json::Value spec) {
   for (const auto& [name, need] : needs_.others) total.others.emplace_back(name, need.total());
   read_pod_level(spec, total);
   set_shape(total);
+  read_qos_gaps(spec);
   if (is_not_empty_list(json::member(spec, "resourceClaims"))) claim("spec.resourceClaims");
 }
 
@@ -203,6 +230,24 @@ void Reader::read_containers(json::Value spec) {
       (void)read_container(c, {"ephemeralContainers", i});
     });
     pod_.guaranteed = guaranteed;
+  }
+}
+
+// Only for pods whose alignment counts: most pods are not Guaranteed on purpose.
+void Reader::read_qos_gaps(json::Value spec) {
+  if (pod_.guaranteed || pod_.shape.kind != GpuKind::kWhole || pod_.shape.gpus < 2) return;
+  for (const std::string_view name : {"initContainers", "containers"}) {
+    const auto list = json::member(spec, name);
+    if (!list) continue;
+    json::each_item(*list, [&](std::size_t i, json::Value container) {
+      const Lists lists(json::member(container, "resources"));
+      for (const Text resource : kQosResources) {
+        auto gap = qos_gap(lists, resource);
+        if (!gap || pod_.qos_gaps.size() == Pod::kMaxQosGaps) continue;
+        gap->field = path_ + Place{name, i}.text() + ".resources." + gap->field;
+        pod_.qos_gaps.push_back(*std::move(gap));
+      }
+    });
   }
 }
 
@@ -245,8 +290,9 @@ Amounts Reader::read_container(json::Value container, Place place) {
       claim(place.text() + ".resources.claims");
     }
   });
-  note.fractional_cpu = note.gpu && sum.cpu_milli % 1000 != 0;
   pod_.guaranteed = pod_.guaranteed && guaranteed;
+  note.cpu_milli = sum.cpu_milli;
+  most_gpus_ = std::max(most_gpus_, note.gpus);
   if (note.notable()) {
     note.field = path_ + place.text();
     pod_.containers.push_back(std::move(note));
@@ -257,24 +303,32 @@ Amounts Reader::read_container(json::Value container, Place place) {
 // A limit alone stands for the request too (API defaulting). `place` is nullptr for the pod itself,
 // which has no GPUs.
 void Reader::read_lists(const Lists& lists, const Place* place, ContainerNote& note, Amounts& sum) {
-  const auto one = [&](Text name, json::Value v) {
+  const auto one = [&](Text name, json::Value v, Text list) {
     if (gpu_kind_of(name, extra_) != GpuKind::kNone) {
       if (place != nullptr) check_gpu(name, lists, *place, note, sum);
       return;
     }
-    const auto q = read_amount(v).value;
+    Amount amount = read_amount(v);
+    const auto& q = amount.value;
     if (!q || q->nano <= 0) return;
-    if (name == "cpu") sum.cpu_milli = q->milli();
     if (name == "memory") sum.memory_bytes = q->units();
-    if (is_extended(name) && !is_device_class(name)) sum.others.emplace_back(name, q->units());
-    if (is_rdma(name, extra_)) note.rdma = true;
+    if (is_counted_resource(name) && !is_device_class(name)) {
+      sum.others.emplace_back(name, q->units());
+    }
+    if (is_beside_gpu(name, extra_)) note.rdma = name;
+    if (name.starts_with(kHugePages)) note.huge_pages = name;
+    if (name == "cpu") {
+      sum.cpu_milli = q->milli();
+      note.cpu = std::move(amount.text);
+      note.cpu_list = list;
+    }
     if (place != nullptr && is_device_class(name)) {
       claim(place->text() + ".resources.limits[" + cut_text(name) + "]");
     }
   };
-  for (const auto& [name, value] : lists.requests) one(name, value);
+  for (const auto& [name, value] : lists.requests) one(name, value, "requests");
   for (const auto& [name, value] : lists.limits) {
-    if (!lists.requests.find(name)) one(name, value);
+    if (!lists.requests.find(name)) one(name, value, "limits");
   }
 }
 
@@ -307,7 +361,8 @@ void Reader::check_gpu(Text name, const Lists& lists, Place place, ContainerNote
                      "want one GPU kind in a container; put the other one in a pod of its own");
   }
   container_kind_ = name;
-  note.gpu = true;
+  note.gpus = asked->units();
+  note.gpu_resource = name;
   sum.others.emplace_back(name, asked->units());
 }
 
@@ -330,6 +385,7 @@ void Reader::set_shape(const Amounts& total) {
     kind_name = name;
     shape.kind = kind;
     shape.gpus = amount;
+    if (most_gpus_ < amount) shape.container_gpus = most_gpus_;
     if (kind == GpuKind::kMig) shape.profile = mig_profile_of(name);
   }
 }
@@ -346,6 +402,11 @@ GpuKind gpu_kind_of(std::string_view resource, const ExtraGpuResources& extra) {
     if (name == resource) return GpuKind::kWhole;
   }
   return GpuKind::kNone;
+}
+
+bool is_counted_resource(std::string_view resource) {
+  if (resource.starts_with(kHugePages)) return true;
+  return resource.find('/') != Text::npos && !resource.starts_with("kubernetes.io/");
 }
 
 bool is_device_class(std::string_view resource) {

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
-#include <limits>
 #include <utility>
 #include <variant>
 
@@ -42,6 +41,7 @@ constexpr std::array kOwnRows{
     Row{"clique_lost_ms", "", 0, limits::kMaxTimeMs},
     Row{"clock_behind_ms", "", -limits::kMaxTimeMs, limits::kMaxTimeMs},
     Row{"cluster", "", 0, kName},
+    Row{"container_gpus", "", 0, limits::kMaxGpusPerPod},
     Row{"count", "extended", 0, limits::kMaxResourceCount},
     Row{"count", "groups", 0, kPods},
     Row{"count", "mig", 0, kNodeGpus* kSlicesPerGpu},
@@ -55,6 +55,7 @@ constexpr std::array kOwnRows{
     Row{"error", "", 0, kName},
     Row{"extended", "", 0, kNodeList},
     Row{"extended", "shape", 0, kPodList},
+    Row{"fabric", "", 0, kName},
     Row{"former_clique", "", 0, kName},
     Row{"from_ms", "", 0, limits::kMaxTimeMs},
     Row{"gang", "", 0, kName},
@@ -92,14 +93,15 @@ constexpr std::array kOwnRows{
     Row{"nodes", "", 0, static_cast<std::int64_t>(limits::kMaxNodes)},
     Row{"not_ready_since_ms", "", 0, limits::kMaxTimeMs},
     Row{"ns", "", 0, kName},
+    Row{"numa_cpu_milli", "", 0, limits::kMaxCpuMilli},
+    Row{"numa_gpus", "", 0, kNodeGpus},
     Row{"op", "", 0, kName},
     Row{"owner", "", 0, kName},
     Row{"path", "", 0, kName},
     Row{"patience_ms", "", kLeast, limits::kMaxTimeLimitMs},
     Row{"pod_slots", "", 0, limits::kMaxResourceCount},
     Row{"port", "", 0, kMaxPort},
-    Row{"priority", "", std::numeric_limits<std::int32_t>::min(),
-        std::numeric_limits<std::int32_t>::max()},
+    Row{"priority", "", INT32_MIN, INT32_MAX},
     Row{"priority_class", "", 0, kName},
     Row{"priority_classes", "", 0, static_cast<std::int64_t>(limits::kMaxPriorityClasses)},
     Row{"product", "", 0, kName},
@@ -109,7 +111,7 @@ constexpr std::array kOwnRows{
     Row{"quota", "", 0, kProducts},
     Row{"rack", "", 0, kName},
     Row{"rank", "", -1, kPods - 1},
-    Row{"rank", "pod", -1, std::numeric_limits<std::int32_t>::max()},  // a rank only gives an order
+    Row{"rank", "pod", -1, INT32_MAX},  // a rank only gives an order
     Row{"reason", "", 0, static_cast<std::int64_t>(limits::kMaxReasonBytes)},
     Row{"reclaim_max_grace_ms", "", 0, limits::kMaxTimeLimitMs},
     Row{"reclaim_min_run_ms", "", 0, limits::kMaxTimeLimitMs},
@@ -301,10 +303,9 @@ std::optional<Error> check_shape(const PodShape& s) {
   std::size_t terms = s.node_selector.size() + s.affinity.size() + s.tolerations.size();
   for (const AffinityTerm& term : s.affinity) terms += term.requirements.size();
   if (terms > limits::kMaxSelectorTerms) {
-    return invalid("node_selector, affinity, tolerations", std::to_string(terms),
-                   at_most(kTerms,
-                           " selectors, affinity terms with their requirements, and "
-                           "tolerations"));
+    return invalid(
+        "node_selector, affinity, tolerations", std::to_string(terms),
+        at_most(kTerms, " selectors, affinity terms with their requirements, and tolerations"));
   }
   return std::nullopt;
 }
@@ -367,10 +368,8 @@ std::optional<Error> check_gang(const GangRequest& r) {
     pods += group.count;
     mig = mig || group.shape.kind == GpuKind::kMig;
     if (auto error = under(path + ".shape", check_shape(group.shape))) return error;
-    if (auto error =
-            too_large(path + ".shape", stored_bytes(group.shape), limits::kMaxPodRequestBytes)) {
-      return error;
-    }
+    const std::size_t bytes = stored_bytes(group.shape);
+    if (auto error = too_large(path + ".shape", bytes, limits::kMaxPodRequestBytes)) return error;
   }
   if (pods == 0 || pods > limits::kMaxPodsPerJob) {
     return invalid("pods", std::to_string(pods), "want 1 to " + std::to_string(kPods));

@@ -76,6 +76,8 @@ struct NodeSpec {
   std::int64_t unhealthy_gpus = 0;
   // The number of replicas of each time-sliced GPU. 0 or 1: GPUs are not shared.
   std::int64_t replicas = 0;
+  // True: the device plugin gives each container at most one replica of shared GPUs.
+  bool one_replica = false;
   // The number of GPUs that are cut into MIG slices; the others are whole. `mig` has the slices.
   std::int64_t mig_gpus = 0;
   std::vector<MigSlices> mig;
@@ -89,6 +91,13 @@ struct NodeSpec {
   // NVLink joins groups of this many GPUs of the node. 0: it joins all GPUs. 1: it joins no GPUs.
   // 4: it joins the four GPUs in each half of a node with 8 GPUs.
   std::int64_t gpus_per_domain = 0;
+  // The RDMA fabric of the node's network cards. A gang that asks for RDMA uses nodes of one fabric
+  // only. Empty: no label names the fabric. All nodes without a name count as one fabric.
+  std::string fabric;
+  // If the kubelet takes all resources of a container from one NUMA node: the GPUs and the CPUs (in
+  // thousandths) of one NUMA node. 0: the kubelet has no such rule, or the amount is not known.
+  std::int64_t numa_gpus = 0;
+  std::int64_t numa_cpu_milli = 0;
   // Allocatable CPU, memory and pod slots, in thousandths of a CPU, bytes and pods. 0: the amount
   // is not known, so the search does not check this resource.
   std::int64_t cpu_milli = 0;
@@ -177,6 +186,10 @@ struct NodeSpec {
     v(30, "clock_behind_ms", clock_behind_ms);
     v(31, "rejects", rejects);
     v(32, "reported_unfit", reported_unfit);
+    v(33, "fabric", fabric);
+    v(34, "numa_gpus", numa_gpus);
+    v(35, "numa_cpu_milli", numa_cpu_milli);
+    v(36, "one_replica", one_replica);
     if (!rack.empty() || !above.empty()) above.insert(above.begin(), std::move(rack));
     if (above != levels) levels = std::move(above);
   }

@@ -4,6 +4,7 @@
 // with the name of a Kubernetes type (k8s.io/api core/v1) means the same as this type.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <string>
@@ -167,6 +168,9 @@ struct PodShape {
   std::vector<Toleration> tolerations;
   // The ports of the node that the pod uses.
   std::vector<HostPort> host_ports;
+  // The most GPUs of one container, if the pod's GPUs belong to several containers. 0: they belong
+  // to one container.
+  std::int64_t container_gpus = 0;
 
   template <class V>
   void fields(V& v) {
@@ -182,6 +186,7 @@ struct PodShape {
     v(10, "affinity", affinity);
     v(11, "tolerations", tolerations);
     v(12, "host_ports", host_ports);
+    v(13, "container_gpus", container_gpus);
   }
   friend bool operator==(const PodShape&, const PodShape&) = default;
 };
@@ -221,6 +226,28 @@ struct GangRequest {
   }
   friend bool operator==(const GangRequest&, const GangRequest&) = default;
 };
+
+// Returns the most GPUs, replicas or slices that one container of the pod asks for.
+inline std::int64_t most_in_container(const PodShape& pod) {
+  return pod.container_gpus > 0 ? pod.container_gpus : pod.gpus;
+}
+// True if a resource of this name gives a container access to RDMA network cards: "rdma/*", or
+// "nvidia.com/hostdev*" (the names of NVIDIA's Network Operator).
+inline bool is_rdma(std::string_view resource) {
+  return resource.starts_with("rdma/") || resource.starts_with("nvidia.com/hostdev");
+}
+// True if the pod asks for an RDMA resource.
+inline bool asks_rdma(const PodShape& pod) {
+  return std::any_of(pod.extended.begin(), pod.extended.end(),
+                     [](const ResourceCount& r) { return r.count > 0 && is_rdma(r.name); });
+}
+// True if all GPUs of the gang must be on nodes of one RDMA fabric: the gang has several pods, and
+// a GPU pod asks for RDMA.
+inline bool wants_one_fabric(const GangRequest& r) {
+  return r.pods() > 1 && std::any_of(r.groups.begin(), r.groups.end(), [](const PodGroup& g) {
+           return g.shape.kind != GpuKind::kNone && asks_rdma(g.shape);
+         });
+}
 
 // True if the request wants NVLink to join the GPUs of its pods, even if only as a preference. Such
 // a request has a topology with NVLink, or it has segments and no topology.

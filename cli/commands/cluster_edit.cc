@@ -58,6 +58,10 @@ void put(const NodeSpec& n, v1::NodeSpec* out) {
   out->set_not_ready(!n.ready);
   out->set_unschedulable(n.unschedulable);
   out->set_unfit(n.unfit);
+  out->set_fabric(n.fabric);
+  out->set_numa_gpus(n.numa_gpus);
+  out->set_numa_cpu_milli(n.numa_cpu_milli);
+  out->set_one_replica(n.one_replica);
   out->set_contradicts(n.contradicts);
   if (n.not_ready_since_ms > 0)
     *out->mutable_not_ready_since() = to_timestamp(n.not_ready_since_ms);
@@ -148,6 +152,14 @@ void add_import(Command cluster) {
   c.list_option("--topology-labels", o->nodes.topology_labels,
                 "node labels that name the rack, block and superpod, the nearest group first",
                 "KEY,...");
+  c.option("--rdma-fabric-label", o->nodes.labels.fabric,
+           "node label that names the RDMA fabric of the node", "KEY");
+  c.option("--numa-policy-label", o->nodes.labels.numa_policy,
+           "node label with the kubelet's topologyManagerPolicy", "KEY");
+  c.option("--numa-gpus-label", o->nodes.labels.numa_gpus,
+           "node label with the number of GPUs of one NUMA node", "KEY");
+  c.option("--numa-cpus-label", o->nodes.labels.numa_cpus,
+           "node label with the number of CPUs of one NUMA node", "KEY");
   c.list_option(
       "--gpu-kinds", o->nodes.extra_gpus,
       "other resources that count as GPUs; name the same ones as in the service's configuration",

@@ -94,6 +94,20 @@ class Judge {
           count(c_.shared_gpu_nodes, "node", "nodes"),
           "each replica counts as its part of the GPU");
     }
+    rdma();
+  }
+
+  // Several GPU nodes without any RDMA may be on purpose, so that is only a note.
+  void rdma() {
+    if (c_.nodes_without_rdma.empty() || c_.gpu_nodes < 2) return;
+    if (c_.rdma_nodes.empty()) {
+      say(Level::kNote, "no GPU node offers an RDMA resource (rdma/* or nvidia.com/hostdev*)", "",
+          "gangs on several nodes use the ordinary network, or hostNetwork");
+      return;
+    }
+    say(Level::kWarning, "GPU nodes without an RDMA resource, although others have one",
+        some(c_.nodes_without_rdma),
+        "gangs that ask for RDMA never use them: does the RDMA device plugin run there?");
   }
 
   void rights() {

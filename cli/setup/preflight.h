@@ -59,6 +59,8 @@ struct ClusterFacts {
   std::size_t gpu_nodes = 0;
   // The number of these nodes on which several pods share a GPU by time-slicing or MPS.
   std::size_t shared_gpu_nodes = 0;
+  // The GPU nodes that offer an RDMA resource, and the GPU nodes that offer none.
+  std::vector<std::string> rdma_nodes, nodes_without_rdma;
   // Each namespace with Subak's label, and the value of the label.
   std::map<std::string, std::string> namespaces;
   // One bound of a ResourceQuota.

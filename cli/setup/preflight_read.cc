@@ -87,11 +87,12 @@ class Reader {
     const auto status = json::member(node, "status");
     const auto capacity = status ? json::member(*status, "capacity") : std::nullopt;
     if (!capacity) return;
-    bool gpus = false, shared = false;
+    bool gpus = false, shared = false, rdma = false;
     json::each_member(*capacity, [&](std::string_view name, json::Value amount) {
       const bool ours =
           name == names::kGpu || name == names::kGpuShared || name.starts_with(names::kMigPrefix);
       if (ours && json::text(amount) != "0") gpus = true;
+      rdma = rdma || (is_rdma(name) && json::text(amount) != "0");
       shared = shared || (name == names::kGpuShared && json::text(amount) != "0");
     });
     const auto metadata = json::member(node, "metadata");
@@ -101,6 +102,9 @@ class Reader {
     shared = shared || !(replicas.empty() || replicas == "0" || replicas == "1");
     facts_.gpu_nodes += gpus;
     facts_.shared_gpu_nodes += gpus && shared;
+    if (!gpus) return;
+    auto& list = rdma ? facts_.rdma_nodes : facts_.nodes_without_rdma;
+    list.emplace_back(json::text_in(node, "metadata", "name"));
   }
 
   void take_namespace(json::Value ns) {

@@ -98,6 +98,9 @@ struct LargestNode {
   bool more = false;
   // The most MIG slices on one node, sorted by profile; each profile occurs once.
   std::vector<MigSlices> mig;
+  // The most CPU that one container can have (NodeSpec::numa_cpu_milli). 0: some node has no such
+  // bound.
+  std::int64_t container_cpu_milli = 0;
   friend bool operator==(const LargestNode&, const LargestNode&) = default;
 };
 
@@ -123,6 +126,9 @@ struct ClusterView {
   // largest node of all.
   std::vector<std::int64_t> product_node_gpus;
   std::int64_t largest_node_gpus = 0;
+  // For each of `products`, the most GPUs that one container can have on a node with this product:
+  // NodeSpec::numa_gpus, or all GPUs of the node.
+  std::vector<std::int64_t> product_container_gpus;
   // The largest amounts on one node. All amounts have their default values if the cluster has no
   // GPU node.
   LargestNode largest_node;

@@ -6,6 +6,7 @@
 
 #include "core/limits.h"
 #include "core/must.h"
+#include "model/product.h"
 #include "placement/fleet/views.h"
 
 namespace subak::derive {
@@ -87,7 +88,7 @@ Accounts accounts_of(const State& s, ViewMemo& memo) {
 LargestNode largest_node(const State& s, ClusterId cluster) {
   LargestNode out;
   std::map<std::string, std::int64_t> extended, slices;
-  bool all_say_cpu = true, all_say_memory = true;
+  bool all_say_cpu = true, all_say_memory = true, all_say_container = true;
   for (const NodeId id : s.fleet().nodes(cluster)) {
     must(s.fleet().cluster_of(id) == cluster, "a cluster's nodes are its own");
     const NodeSpec& node = *s.fleet().node(id);
@@ -96,6 +97,8 @@ LargestNode largest_node(const State& s, ClusterId cluster) {
     all_say_memory = all_say_memory && node.memory_bytes > 0;
     out.cpu_milli = std::max(out.cpu_milli, node.cpu_milli);
     out.memory_bytes = std::max(out.memory_bytes, node.memory_bytes);
+    all_say_container = all_say_container && node.numa_cpu_milli > 0;
+    out.container_cpu_milli = std::max(out.container_cpu_milli, node.numa_cpu_milli);
     for (const ResourceCount& r : node.extended) {
       std::int64_t& most = extended[r.name];
       most = std::max(most, r.count);
@@ -105,6 +108,7 @@ LargestNode largest_node(const State& s, ClusterId cluster) {
   for (const auto& [profile, count] : slices) out.mig.push_back({profile, count});
   if (!all_say_cpu) out.cpu_milli = 0;
   if (!all_say_memory) out.memory_bytes = 0;
+  if (!all_say_container) out.container_cpu_milli = 0;
   for (const auto& [name, count] : extended) {
     out.more = out.extended.size() == limits::kMaxResourceNames;
     if (out.more) break;
@@ -114,16 +118,30 @@ LargestNode largest_node(const State& s, ClusterId cluster) {
   return out;
 }
 
+// Returns for each product the most GPUs that one container can have on a node.
+std::map<std::string, std::int64_t> container_gpus(const State& s, ClusterId cluster) {
+  std::map<std::string, std::int64_t> most;
+  for (const NodeId id : s.fleet().nodes(cluster)) {
+    const NodeSpec& node = *s.fleet().node(id);
+    const std::int64_t here = node.numa_gpus > 0 ? std::min(node.numa_gpus, node.gpus) : node.gpus;
+    std::int64_t& of_product = most[std::string(base_product(node.product))];
+    of_product = std::max(of_product, here);
+  }
+  return most;
+}
+
 // Refreshes the parts that only change with nodes. They need a look at every node.
 void refresh_nodes(const State& s, ViewMemo& memo) {
   if (memo.nodes_version == s.nodes().version()) return;
   memo.slices.clear();
   memo.node_gpus.clear();
   memo.largest.clear();
+  memo.container_gpus.clear();
   for (const auto& [id, c] : s.clusters().all()) {
     for (const MigRow& row : mig_rows(s.fleet(), id))
       memo.slices[id][row.profile] += row.configured;
     memo.largest[id] = largest_node(s, id);
+    memo.container_gpus[id] = container_gpus(s, id);
   }
   for (const ProductTotals& p : s.fleet().totals()) {
     memo.node_gpus[p.cluster][p.product] = largest_node_gpus(s.fleet(), p.cluster, p.product);
@@ -159,6 +177,7 @@ Clusters clusters_of(const State& s, const Observed& observed, ViewMemo& memo) {
       const std::int64_t gpus = memo.node_gpus[id][p.product];
       view.product_node_gpus.push_back(gpus);
       view.largest_node_gpus = std::max(view.largest_node_gpus, gpus);
+      view.product_container_gpus.push_back(memo.container_gpus[id][p.product]);
     }
     must(view.products.size() == view.product_node_gpus.size(), "each product has a largest node");
     view.largest_node = memo.largest[id];

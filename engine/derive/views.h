@@ -25,6 +25,8 @@ struct ViewMemo {
   std::map<ClusterId, std::map<std::string, std::int64_t>> slices;
   std::map<ClusterId, std::map<std::string, std::int64_t>> node_gpus;
   std::map<ClusterId, LargestNode> largest;
+  // The most GPUs of one container by product, for each cluster. It depends on every node too.
+  std::map<ClusterId, std::map<std::string, std::int64_t>> container_gpus;
   std::uint64_t nodes_version = 0;
   // The result of Fleet::totals(), and the version of the fleet for it.
   std::vector<ProductTotals> totals;

@@ -46,6 +46,7 @@ class NodeReader {
       return *error;
     }
     read_nvlink(spec_, contradictions);
+    read_node_labels(options_.labels, spec_, contradictions);
     if (spec_.gpus > 0) read_fitness(none_works, std::move(contradictions));
     return std::move(spec_);
   }
@@ -159,10 +160,10 @@ class NodeReader {
     });
   }
 
-  // Extended resources: every name with a '/'; their counts are integers.
+  // Extended resources: every name with a '/', and huge pages. Their counts are integers.
   void read_list(json::Value list, ResourceCounts& counts) {
     for (const auto& [name, value] : json::Members(list)) {
-      if (name.find('/') == std::string_view::npos) continue;
+      if (!is_counted_resource(name)) continue;
       counts[std::string(name)] = amount(name, value, &KubeQuantity::units);
     }
   }

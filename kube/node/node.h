@@ -5,7 +5,8 @@
 //   status.conditions[Ready]: a node that is not ready counts as such since its last heartbeat or
 //     its last transition, whichever was earlier. A node without conditions (a file written by
 //     hand) counts as ready.
-//   status.allocatable cpu, memory, pods, and every other resource with a '/' in its name
+//   status.allocatable cpu, memory, pods, hugepages-*, and every other resource with a '/' in its
+//     name
 //   Groups, nearest first: the labels of KubeNodeOptions::topology_labels. A missing label counts
 //     as an empty name: the node is in no group at that level.
 //   Product: nvidia.com/gpu.product without -MIG-... and -SHARED. If the node lacks this label,
@@ -33,6 +34,8 @@
 //     - none of its GPUs is allocatable. Then its GPUs count as working, because no field says
 //       which GPUs are sick; pods on the node stay. If none is installed either, the labels of
 //       feature discovery say which slices the node has.
+//   NUMA and RDMA: the labels of KubeNodeOptions::labels. The kubelet reports neither its policy
+//     nor its NUMA nodes, so an operator's tools must write these labels.
 //   Devices of another maker (KubeNodeOptions::extra_gpus) are whole GPUs, of the product "GPU".
 //
 // Contradictions (NodeSpec::contradicts). Only allocatable resources count, because a former
@@ -55,6 +58,7 @@
 
 #include "core/error.h"
 #include "kube/json.h"
+#include "kube/node/node_gpus.h"
 #include "kube/pod.h"
 #include "model/node.h"
 
@@ -71,6 +75,8 @@ struct KubeNodeOptions {
   std::vector<std::string> topology_labels;
   // Resources that count as whole GPUs, in addition to NVIDIA's (`gpuKinds`). Empty: none.
   ExtraGpuResources extra_gpus;
+  // Labels of the node beside NVIDIA's: its RDMA fabric, and what its kubelet aligns.
+  NodeLabelKeys labels = {};
   // Types of node conditions that make a node unfit while they are True. Empty: none.
   std::vector<std::string> fatal_conditions = default_fatal_conditions();
 };

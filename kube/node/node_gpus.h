@@ -38,4 +38,20 @@ std::optional<Error> read_gpus(const ResourceCounts& capacity, const ResourceCou
 // number, NVLink joins no GPUs.
 void read_nvlink(NodeSpec& node, Contradictions& out);
 
+// The keys of node labels that an operator's tools write. An empty key: no node has the label.
+struct NodeLabelKeys {
+  // The label that names the RDMA fabric of the node (NodeSpec::fabric).
+  std::string fabric;
+  // The label with the kubelet's topologyManagerPolicy. Only the value single-numa-node matters:
+  // with it, the other two labels have the GPUs and the whole CPUs of one NUMA node.
+  std::string numa_policy, numa_gpus, numa_cpus;
+  // True: the device plugins of all nodes have failRequestsGreaterThanOne, so each container gets
+  // at most one replica. With MPS, this is so in any case.
+  bool fail_greater_than_one = false;
+  friend bool operator==(const NodeLabelKeys&, const NodeLabelKeys&) = default;
+};
+// Sets fabric, numa_gpus, numa_cpu_milli and one_replica of a node whose GPUs are set. A number
+// that cannot be read counts as absent, and is a contradiction.
+void read_node_labels(const NodeLabelKeys& keys, NodeSpec& node, Contradictions& out);
+
 }  // namespace subak

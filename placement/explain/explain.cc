@@ -6,6 +6,7 @@
 
 #include "core/limits.h"
 #include "core/must.h"
+#include "core/names.h"
 #include "core/text.h"
 #include "model/mig.h"
 #include "placement/explain/explainer.h"
@@ -121,11 +122,13 @@ std::vector<Reason> Explainer::run() {
     } else if (beside && works_in(scene_.without_reservations().share_compute_domain(), {})) {
       computed();
     } else {
-      bool too_large_pod = false;
+      bool too_large_pod = false, too_much = false;
       for (const Demand& d : demands_) too_large_pod = too_large(d) || too_large_pod;
+      for (const Demand& d : demands_) too_much = too_much_for_a_container(d) || too_much;
+      too_large_pod = too_large_pod || too_much;
       if (!fits_empty_ && !too_large_pod) exceeds_fleet();
       for (const Demand& d : demands_) wrong_slices(d);
-      if (enough_gpus() && !works(kOnlyGpus)) together();
+      if (enough_gpus() && !too_much && !works(kOnlyGpus) && !in_one_fabric()) together();
       if (!too_large_pod) node_resources();
       for (const Demand& d : demands_) conditions(d);
       // If no job's end would help, closed nodes are the only obstacle.
@@ -195,13 +198,19 @@ void Explainer::no_slices(const Pods& p) {
                       : "the slices of " + unknown + " have no known geometry");
 }
 
+namespace {
+
+const std::string kAnyFabric;
+
+}  // namespace
+
 void Explainer::exceeds_fleet() {
   const GangRequest& r = shape_.request();
   must(!shape_.pods.empty(), "a gang has pods");
   const PodShape& first = *shape_.pods.front().shape;
   const bool slices = demands_.size() == 1 && first.kind == GpuKind::kMig;
   std::int64_t need = 0;
-  std::map<ProductId, std::int64_t> by_product;
+  std::map<std::pair<ProductId, std::string>, std::int64_t> by_product;
   for (const Demand& d : demands_) need += slices ? d.pods->count * first.gpus : d.need;
   const auto installed = [&](NodeIndex i) {
     const bool any = std::any_of(demands_.begin(), demands_.end(),
@@ -211,7 +220,8 @@ void Explainer::exceeds_fleet() {
     const std::int64_t here =
         slices ? configured_slices(n.spec, first) : n.spec.gpus * kMilliPerGpu - n.stranded;
     const bool one = shape_.one_product && r.pods() > 1;
-    by_product[one ? n.product : ProductId()] += here;
+    const std::string& fabric = shape_.one_fabric ? n.spec.fabric : kAnyFabric;
+    by_product[{one ? n.product : ProductId(), fabric}] += here;
     return here;
   };
   const std::int64_t most = most_together(installed);
@@ -223,7 +233,8 @@ void Explainer::exceeds_fleet() {
       "even the empty fleet could not hold " + std::to_string(r.pods()) + " pods with " +
           (slices ? slices_text(first, need) : gpus_text(need) + " GPUs") + " as asked (topology " +
           std::string(enum_name(r.terms.topology)) +
-          (r.terms.spare > 0 ? ", " + std::to_string(r.terms.spare) + " nodes to spare)" : ")"));
+          (r.terms.spare > 0 ? ", " + std::to_string(r.terms.spare) + " nodes to spare" : "") +
+          (shape_.one_fabric ? ", in one RDMA fabric)" : ")"));
 }
 
 bool Explainer::too_large(const Demand& d) {
@@ -263,6 +274,34 @@ bool Explainer::too_large(const Demand& d) {
   look(kCpuResource, pod.cpu_milli, [&](const NodeSpec& n) { return said(n.cpu_milli); });
   look(kMemoryResource, pod.memory_bytes, [&](const NodeSpec& n) { return said(n.memory_bytes); });
   return reasons_.size() > before;
+}
+
+bool Explainer::too_much_for_a_container(const Demand& d) {
+  const PodShape& pod = *d.pods->shape;
+  const bool whole = pod.kind == GpuKind::kWhole;
+  if (!whole && pod.kind != GpuKind::kShared) return false;
+  const std::int64_t need = most_in_container(pod);
+  std::int64_t most = 0;
+  each_matching(d, [&](NodeIndex i) {
+    const NodeSpec& n = scene_.node(i).spec;
+    const std::int64_t bound = whole ? n.numa_gpus : std::int64_t{n.one_replica ? 1 : 0};
+    most = std::max(most, bound > 0 ? bound : need);
+  });
+  if (most >= need) return false;
+  const std::string asks = "a container asks for " + std::to_string(need);
+  if (whole) {
+    add(ReasonToken::kExceedsFleet, "numa", need, most,
+        asks +
+            " GPUs, and the kubelet of each matching node takes them from one NUMA node, which "
+            "has at most " +
+            std::to_string(most));
+  } else {
+    add(ReasonToken::kExceedsFleet, std::string(names::kGpuShared), need, most,
+        asks +
+            " replicas of shared GPUs, and the device plugin of each matching node gives it at "
+            "most 1; replicas do not add up to cards");
+  }
+  return true;
 }
 
 void Explainer::conditions(const Demand& d) {

@@ -2,6 +2,7 @@
 // them.
 #include <algorithm>
 #include <bit>
+#include <map>
 #include <numeric>
 #include <set>
 #include <string>
@@ -227,6 +228,31 @@ void Explainer::slices_together(const Demand& d) {
                       " on one node, where at most " + std::to_string(most) +
                       " are free; the largest node has " + std::to_string(largest_slices(d)));
   r.blockers = holders_;
+}
+
+bool Explainer::in_one_fabric() {
+  Ignore any_fabric = kOnlyGpus;
+  any_fabric.fabric = true;
+  if (!shape_.one_fabric || !works(any_fabric)) return false;
+  const Demand& d =
+      *std::max_element(demands_.begin(), demands_.end(),
+                        [](const Demand& a, const Demand& b) { return a.need < b.need; });
+  std::map<std::string, MilliGpu> free;
+  each_matching(d, [&](NodeIndex i) {
+    if (!open(d, i) || nothing_free(d, i) || kept_for_other(i)) return;
+    free[scene_.node(i).spec.fabric] += free_for(*d.pods->shape, i);
+  });
+  const auto most = std::max_element(
+      free.begin(), free.end(), [](const auto& a, const auto& b) { return a.second < b.second; });
+  must(most != free.end(), "a gang that fits on several fabrics has free GPUs on one");
+  const std::string& name = most->first;
+  Reason& r =
+      add(ReasonToken::kTopologyPlacementFailed, "fabric", d.need, most->second,
+          "the gang asks for RDMA, and enough GPUs are free, but on nodes of " +
+              std::to_string(free.size()) + " RDMA fabrics; at most " + gpus_text(most->second) +
+              " are free in one" + (name.empty() ? "" : ", " + name));
+  r.blockers = holders_;
+  return true;
 }
 
 void Explainer::together() {

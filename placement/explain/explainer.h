@@ -66,6 +66,9 @@ class Explainer {
   // Reports MIG slices, and each resource other than GPUs, of which the pod asks for more than any
   // matching node has, even if empty. Returns false if there is no such resource.
   bool too_large(const Demand& d);
+  // Reports if each matching node gives one container fewer GPUs or replicas than one container of
+  // the pod asks for. Returns false if some matching node gives enough.
+  bool too_much_for_a_container(const Demand& d);
   void conditions(const Demand& d);
   void reserved();
   void computed();
@@ -83,6 +86,9 @@ class Explainer {
   void capacity(const Demand& d);
   bool enough_gpus() const;
   void together();
+  // Reports if the gang would fit on nodes of several RDMA fabrics, but not on those of one.
+  // Returns false if not.
+  bool in_one_fabric();
   // Adds the reason together() for a pod of several slices: no node has enough free slices.
   void slices_together(const Demand& d);
   // Returns the most slices of the pods' profile that one matching node has, used or free.

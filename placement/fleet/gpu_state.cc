@@ -41,9 +41,11 @@ void write_content(const NodeState& n, const std::vector<std::int32_t>& free, st
   out.clear();
   for (const std::int64_t number :
        {std::int64_t{n.product.value}, n.spec.gpus, n.spec.mig_gpus, n.spec.gpus_per_domain,
-        n.spec.replicas, std::int64_t{n.load.allocated > 0}, std::int64_t{n.split}}) {
+        n.spec.replicas, std::int64_t{n.load.allocated > 0}, std::int64_t{n.split},
+        n.spec.numa_gpus, std::int64_t{n.spec.one_replica}, std::ssize(n.spec.fabric)}) {
     put(out, number);
   }
+  out += n.spec.fabric;
   put(out, std::ssize(free));
   out.append(reinterpret_cast<const char*>(free.data()), free.size() * sizeof free[0]);
   for (std::size_t i = 0; i < n.spec.mig.size(); ++i) {
@@ -63,6 +65,9 @@ GpuState state_of(const NodeState& n, std::vector<std::int32_t> free) {
   s.spec.mig = n.spec.mig;
   s.spec.replicas = n.spec.replicas;
   s.spec.gpus_per_domain = n.spec.gpus_per_domain;
+  s.spec.numa_gpus = n.spec.numa_gpus;
+  s.spec.one_replica = n.spec.one_replica;
+  s.spec.fabric = n.spec.fabric;
   s.product = n.product;
   s.linked = n.linked;
   s.split = n.split;
@@ -100,6 +105,7 @@ StateIndex GpuStates::use(const NodeState& n) {
   }
   entries_[i] = {state_of(n, free_), scratch_, 1, ++last_serial_};
   by_content_.emplace(scratch_, i);
+  with_fabric_ += n.spec.fabric.empty() ? 0 : 1;
   must(i != 0, "number 0 is of no state");
   must(by_content_.size() + unused_.size() + 1 == entries_.size(), "a state is known or unused");
   return i;
@@ -111,6 +117,7 @@ void GpuStates::drop(StateIndex i) {
   must(e.uses > 0, "a state that is left was entered");
   if (--e.uses > 0) return;
   by_content_.erase(e.content);
+  with_fabric_ -= e.state.spec.fabric.empty() ? 0 : 1;
   e = Entry();
   unused_.push_back(i);
   must(by_content_.size() + unused_.size() + 1 == entries_.size(), "a state is known or unused");

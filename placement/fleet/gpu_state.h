@@ -48,6 +48,8 @@ class GpuStates {
   std::size_t size() const { return entries_.size(); }
   // Returns how many states have nodes.
   std::size_t known() const { return by_content_.size(); }
+  // Returns how many states have nodes of a named RDMA fabric.
+  std::size_t with_fabric() const { return with_fabric_; }
 
   // Returns the number of the node's state, and counts one more node that uses the state. Reads the
   // node's GPUs, slices, product and NVLink. In each domain inside the node it sorts the GPUs, so
@@ -68,6 +70,7 @@ class GpuStates {
   std::unordered_map<std::string, StateIndex> by_content_;
   std::vector<StateIndex> unused_;
   std::uint64_t last_serial_ = 0;
+  std::size_t with_fabric_ = 0;
   std::string scratch_;
   std::vector<std::int32_t> free_;  // scratch memory too
 };

@@ -100,8 +100,16 @@ std::int64_t replica_pods(const NodeSpec& node, const Room& room, const PodShape
   return n;
 }
 
+// True if a container of the pod asks for more than the kubelet or the device plugin gives to one.
+bool too_much_for_a_container(const NodeSpec& node, const PodShape& pod) {
+  const std::int64_t most = most_in_container(pod);
+  if (pod.kind == GpuKind::kWhole) return node.numa_gpus > 0 && most > node.numa_gpus;
+  return pod.kind == GpuKind::kShared && node.one_replica && most > 1;
+}
+
 std::int64_t gpu_pods(const NodeSpec& node, const Room& room, const PodShape& pod, GpuMask allowed,
                       std::int64_t limit) {
+  if (too_much_for_a_container(node, pod)) return 0;
   const auto split = [&](MilliGpu each) {
     std::int64_t n = 0;
     for_bits(room.usable & allowed, [&](int gpu) { n += free_of(room, gpu) / each; });

@@ -26,8 +26,10 @@ struct Ignore {
   bool cpu = false, memory = false, pods = false, extended = false, ports = false;
   // The CPU and memory that are reserved for free GPUs (Room::headroom).
   bool headroom = false;
+  // The rule that the nodes of a gang are of one RDMA fabric.
+  bool fabric = false;
 };
-// Ignores all constraints except GPUs.
+// Ignores all constraints except GPUs and their fabric.
 inline constexpr Ignore kOnlyGpus{true, true, true, true, true, true};
 
 // What is free on one node. A room does not refer to its node.

@@ -137,6 +137,7 @@ std::unique_ptr<Shape> make_shape(ClusterId cluster, const GangRequest& request)
   shape->linked = wants_nvlink(request) && !request.terms.prefer;
   if (shape->linked) shape->together = largest_segment(*shape);
   must(shape->together <= shape->least, "a segment needs at most what its gang needs");
+  shape->one_fabric = wants_one_fabric(request);
   shape->one_product = !request.terms.mixed_products && some_product_for_all(*shape);
   return shape;
 }

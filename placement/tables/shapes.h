@@ -82,6 +82,8 @@ struct Shape {
   bool linked = false;
   // True: the gang may not mix products, and one product would do for all its GPUs.
   bool one_product = false;
+  // True: all GPUs of the gang must be of one RDMA fabric.
+  bool one_fabric = false;
   // True: some of the gang's pods are non-GPU pods.
   bool non_gpu = false;
   // If `linked` is set: the amount of whole GPUs and parts that the largest segment needs together.

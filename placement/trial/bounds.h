@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <map>
 #include <span>
+#include <string>
 
 #include "core/ids.h"
 #include "core/must.h"
@@ -49,6 +50,8 @@ struct Bounds {
   ProductId product = {};
   // None of these products. The caller of the search owns the list.
   std::span<const ProductId> without = {};
+  // Only nodes of this RDMA fabric. nullptr: any fabric. The text outlives the step.
+  const std::string* fabric = nullptr;
   // True: all GPUs of the gang must be of one product. The steps that place a complete gang read
   // this field, and so does the count of spare nodes.
   bool one_product = false;
@@ -59,8 +62,15 @@ struct Bounds {
   // None of these domains. nullptr: no domain is taken. The object outlives the step.
   const TakenDomains* taken = nullptr;
 
-  // True if the bounds may exclude a matching node because of its product, its NVLink or its holds.
-  bool any() const { return linked || unsplit || fragments || product || !without.empty(); }
+  // True if the bounds may exclude a matching node because of its product, its NVLink, its fabric
+  // or its holds.
+  bool any() const {
+    return linked || unsplit || fragments || product || !without.empty() || fabric != nullptr;
+  }
+  // True if nodes of this RDMA fabric may be used.
+  bool allows_fabric(const std::string& other) const {
+    return fabric == nullptr || *fabric == other;
+  }
   // True if GPUs of this product may be used.
   bool allows(ProductId other) const {
     if (product && other != product) return false;

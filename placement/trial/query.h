@@ -99,12 +99,13 @@ class Query {
     const NodeState& n = node(i);
     if (!x.of_gpus()) return true;
     if (bounds.linked && !n.linked) return false;
-    if (bounds.unsplit && n.split) return false;
+    if ((bounds.unsplit && n.split) || !bounds.allows_fabric(n.spec.fabric)) return false;
     return bounds.allows(n.product) && (!bounds.fragments || fragment(x, i));
   }
   bool within(const Bounds& bounds, const Index& x, const GpuState& s) const {
     if (!x.of_gpus() || !bounds.any()) return true;
     if ((bounds.linked && !s.linked) || (bounds.unsplit && s.split)) return false;
+    if (!bounds.allows_fabric(s.spec.fabric)) return false;
     return bounds.allows(s.product) && (!bounds.fragments || x.fragment(s));
   }
   // True if some of the node's GPUs or slices that these pods could use are held.

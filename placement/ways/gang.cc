@@ -1,8 +1,10 @@
 // Places a gang segment by segment, or part by part, on one product if it must be.
 #include <algorithm>
 #include <map>
+#include <string>
 #include <string_view>
 #include <tuple>
+#include <utility>
 #include <vector>
 
 #include "placement/ways/ways.h"
@@ -94,17 +96,19 @@ bool of_one_product(GangAttempt& a) {
   return true;
 }
 
-// Returns the best-fit weight of the nodes that the run may use, by product.
-std::map<ProductId, std::int64_t> product_weights(GangAttempt& a, const Bounds& bounds,
-                                                  const Run& run) {
+// Returns the best-fit weight of the nodes that the run may use, by product or fabric. key_of()
+// reads the key from a NodeState or a GpuState.
+template <class Key, class F>
+std::map<Key, std::int64_t> weights_by(GangAttempt& a, const Bounds& bounds, const Run& run,
+                                       F&& key_of) {
   const Query& q = a.query();
   const Index& x = run.index;
-  std::map<ProductId, std::int64_t> weights;
+  std::map<Key, std::int64_t> weights;
   const bool alike = q.by_state && q.scene.overlay == nullptr && q.scene.reserved == nullptr &&
                      !x.any_backed_off() && !q.leaves_some && !q.uses_compute_domain;
   if (!alike) {
     q.each_node(nullptr, [&](NodeIndex i) {
-      if (a.eligible(bounds, x, i)) weights[q.node(i).product] += q.weight(x, i);
+      if (a.eligible(bounds, x, i)) weights[key_of(q.node(i))] += q.weight(x, i);
       return false;
     });
     return weights;
@@ -112,7 +116,7 @@ std::map<ProductId, std::int64_t> product_weights(GangAttempt& a, const Bounds& 
   for (const std::uint32_t number : x.live()) {
     const GpuState& s = q.fleet.states[state_of_alike(number)];
     if (!q.within(bounds, x, s)) continue;
-    weights[s.product] += x.weight(s) * static_cast<std::int64_t>(x.alike(number).size());
+    weights[key_of(s)] += x.weight(s) * static_cast<std::int64_t>(x.alike(number).size());
   }
   return weights;
 }
@@ -122,7 +126,8 @@ std::vector<ProductId> products(GangAttempt& a, const Bounds& bounds, const Runs
   const auto first = std::find_if_not(runs.begin(), runs.end(), without_gpu);
   if (first == runs.end()) return {};
   std::vector<std::tuple<std::int64_t, std::string_view, ProductId>> order;
-  for (const auto& [product, free] : product_weights(a, bounds, *first)) {
+  const auto product_of = [](const auto& node) { return node.product; };
+  for (const auto& [product, free] : weights_by<ProductId>(a, bounds, *first, product_of)) {
     order.emplace_back(free, a.query().fleet.products.name(product), product);
   }
   std::sort(order.begin(), order.end());
@@ -166,14 +171,49 @@ bool enough(const Query& q, const Runs& runs) {
   return true;
 }
 
+// Returns the RDMA fabrics with room for the first pods with GPUs, the one with the least free
+// first.
+std::vector<std::string> fabrics(GangAttempt& a, const Bounds& bounds, const Runs& runs) {
+  const auto first = std::find_if_not(runs.begin(), runs.end(), without_gpu);
+  if (first == runs.end()) return {};
+  std::vector<std::pair<std::int64_t, std::string>> order;
+  const auto fabric_of = [](const auto& node) { return node.spec.fabric; };
+  for (const auto& [fabric, free] : weights_by<std::string>(a, bounds, *first, fabric_of)) {
+    order.emplace_back(free, fabric);
+  }
+  std::sort(order.begin(), order.end());
+  std::vector<std::string> out;
+  out.reserve(order.size());
+  for (auto& [free, fabric] : order) out.push_back(std::move(fabric));
+  return out;
+}
+
+// The search for all segments or parts, on nodes that the bounds allow.
+bool all_parts(GangAttempt& a, const Bounds& bounds, const Runs& all) {
+  const bool in_parts = a.query().shape.request().terms.balanced;
+  if (in_parts && a.query().topology == Topology::kNvlink) return balanced(a, bounds, all);
+  return greedily(a, bounds, all, 0) || thoroughly(a, bounds, all);
+}
+
+// The same, in one RDMA fabric if the gang asks for RDMA.
+bool in_one_fabric(GangAttempt& a, Bounds bounds, const Runs& all) {
+  const Query& q = a.query();
+  const bool any = !q.shape.one_fabric || q.ignore.fabric || q.fleet.states.with_fabric() == 0;
+  if (any) return all_parts(a, bounds, all);
+  const std::vector<std::string> order = fabrics(a, bounds, all);
+  must(a.trial().mark() == 0, "each fabric is tried with no pod on trial");
+  return std::any_of(order.begin(), order.end(), [&](const std::string& fabric) {
+    bounds.fabric = &fabric;
+    return all_parts(a, bounds, all);
+  });
+}
+
 // The search with these nodes to spare.
 bool within_bounds(GangAttempt& a, Bounds bounds, const Runs& all) {
   const GangRequest& asked = a.query().shape.request();
   const auto find = [&](bool one_product) {
     bounds.one_product = one_product;
-    if (asked.terms.balanced && a.query().topology == Topology::kNvlink)
-      return balanced(a, bounds, all);
-    return greedily(a, bounds, all, 0) || thoroughly(a, bounds, all);
+    return in_one_fabric(a, bounds, all);
   };
   const bool may_mix = asked.terms.mixed_products;
   return find(a.query().shape.one_product || may_mix) || (may_mix && find(false));

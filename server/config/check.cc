@@ -72,6 +72,18 @@ std::optional<Error> check_reach(const Config& config) {
   return std::nullopt;
 }
 
+// Only together do the labels say what a node aligns.
+std::optional<Error> check_numa_labels(const Config& config) {
+  const auto& [fabric, policy, gpus, cpus, fail] = config.node_labels;
+  if (policy.empty() && !(gpus.empty() && cpus.empty())) {
+    return Error{ErrorCode::kInvalid, gpus.empty() ? "numaCpusLabel" : "numaGpusLabel",
+                 gpus.empty() ? cpus : gpus, "want it together with numaPolicyLabel"};
+  }
+  if (policy.empty() || !gpus.empty() || !cpus.empty()) return std::nullopt;
+  return Error{ErrorCode::kInvalid, "numaPolicyLabel", policy,
+               "want numaGpusLabel or numaCpusLabel beside it"};
+}
+
 std::optional<Error> check_follow(const Config& config) {
   const auto wrong = [](const char* key, const std::string& got, const char* want) {
     return Error{ErrorCode::kInvalid, key, got, want};
@@ -132,6 +144,7 @@ std::optional<Error> check_config(const Config& config) {
   if (auto error = check_clusters(config)) return error;
   if (auto error = check_edges(config)) return error;
   if (auto error = check_callers(config)) return error;
+  if (auto error = check_numa_labels(config)) return error;
   if (auto error = check_follow(config)) return error;
   return check_reach(config);
 }

@@ -21,6 +21,7 @@
 #include "admission/policy_config.h"
 #include "core/error.h"
 #include "core/quantity.h"
+#include "kube/node/node_gpus.h"
 #include "model/input.h"
 #include "server/log/log.h"
 
@@ -146,6 +147,13 @@ struct Config {
   std::optional<std::vector<std::string>> fatal_conditions;
   // The value of KubeNodeOptions::topology_labels.
   std::vector<std::string> topology_labels;
+  // The value of KubeNodeOptions::labels.
+  NodeLabelKeys node_labels;
+  // The values of AdmissionConfig::alignment and alignment_namespaces.
+  Alignment alignment = Alignment::kWarn;
+  std::vector<NamespaceAlignment> alignment_namespaces;
+  // The value of AdmissionConfig::routes.
+  std::vector<GpuRoute> routes;
   // The value of Policy::system_namespaces. The configured list always replaces the stored list,
   // even if the configured list is empty.
   std::vector<std::string> system_namespaces;

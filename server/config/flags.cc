@@ -51,6 +51,8 @@ std::string default_of(const Setting& setting) {
       {"breakGlassGroup", config.break_glass_group},
       {"loopbackAdmin", config.loopback_admin ? "true" : "false"},
       {"deviceClaims", std::string(enum_name(config.device_claims))},
+      {"alignment", std::string(enum_name(config.alignment))},
+      {"failRequestsGreaterThanOne", config.node_labels.fail_greater_than_one ? "true" : "false"},
       {"unknownCluster", std::string(enum_name(config.unknown_cluster))},
       {"logLevel", std::string(enum_name(config.log_level))},
   };

@@ -16,105 +16,9 @@
 namespace subak {
 namespace config {
 
-std::optional<Error> check_text(std::string_view text) {
-  if (is_printable(text)) return std::nullopt;
-  return Error{ErrorCode::kInvalid, "", printable(text), std::string(kWantPrintable)};
-}
-
 std::optional<Error> set(const Setting& setting, Config& config, std::string_view value) {
   if (auto error = check_text(value)) return error;
   return setting.set(config, value);
-}
-
-std::optional<Error> check_name(std::string_view text) {
-  const auto plain = [](char c) { return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9'); };
-  bool good = !text.empty() && text.size() <= 63 && plain(text.front()) && plain(text.back());
-  for (char c : text) good = good && (plain(c) || c == '-');
-  if (good) return std::nullopt;
-  return bad_value(text,
-                   "a name of at most 63 of a-z, 0-9 and - that starts and ends with a-z or 0-9");
-}
-
-std::optional<Error> add_namespace(ClusterConfig& cluster, std::string_view ns,
-                                   std::string_view mode) {
-  if (auto error = check_name(ns)) return error;
-  const Result<Mode> parsed = read_enum<Mode>(mode);
-  if (!parsed) return parsed.error();
-  const auto at =
-      std::lower_bound(cluster.namespaces.begin(), cluster.namespaces.end(), ns,
-                       [](const NamespaceMode& a, std::string_view b) { return a.ns < b; });
-  if (at != cluster.namespaces.end() && at->ns == ns) return bad_value(ns, "each namespace once");
-  cluster.namespaces.insert(at, NamespaceMode{std::string(ns), *parsed});
-  return std::nullopt;
-}
-
-namespace {
-
-// Returns the part of the text before `end`, and removes both from the text.
-std::string_view take(std::string_view& text, char end) {
-  const std::size_t at = text.find(end);
-  const std::string_view part = text.substr(0, at);
-  text = at == std::string_view::npos ? std::string_view() : text.substr(at + 1);
-  return part;
-}
-
-}  // namespace
-
-Result<std::int32_t> read_class_value(std::string_view text) {
-  std::int32_t value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (text.empty() || error != std::errc() || end != text.data() + text.size())
-    return bad_value(text, "a whole number, higher first");
-  return value;
-}
-
-Result<PriorityClass> read_class(std::string_view text) {
-  PriorityClass one;
-  one.name = take(text, '=');
-  const Result<std::int32_t> value = read_class_value(take(text, ':'));
-  if (!value) return bad_value(one.name, "NAME=VALUE, such as prod=1000");
-  one.priority = *value;
-  if (text == "preempts" || text.starts_with("preempts:")) {
-    one.preempts = true;
-    take(text, ':');
-  }
-  while (!text.empty()) one.accounts.emplace_back(take(text, ','));
-  return one;
-}
-
-std::optional<Error> add_class(Config& config, PriorityClass one) {
-  if (!is_class_name(one.name))
-    return bad_value(one.name, "a name of a-z, 0-9 and - that starts with a letter");
-  for (const PriorityClass& other : config.priority_classes) {
-    if (other.name == one.name) return bad_value(one.name, "each class once");
-    if (other.priority == one.priority) {
-      return bad_value(std::to_string(one.priority),
-                       "another value than that of class " + other.name);
-    }
-  }
-  config.priority_classes.push_back(std::move(one));
-  return std::nullopt;
-}
-
-Result<ClusterConfig> read_cluster(std::string_view text) {
-  ClusterConfig cluster;
-  cluster.name = take(text, ':');
-  if (auto error = check_name(cluster.name)) return *error;
-  const std::string_view mode = take(text, ':');
-  if (!mode.empty()) {
-    const Result<Mode> parsed = read_enum<Mode>(mode);
-    if (!parsed) return parsed.error();
-    cluster.mode = *parsed;
-  }
-  while (!text.empty()) {
-    const std::string_view item = take(text, ',');
-    const std::size_t equals = item.find('=');
-    if (equals == std::string_view::npos) return bad_value(item, "NAMESPACE=MODE");
-    if (auto error = add_namespace(cluster, item.substr(0, equals), item.substr(equals + 1))) {
-      return *error;
-    }
-  }
-  return cluster;
 }
 
 namespace {
@@ -256,9 +160,7 @@ Found add_fatal_condition(Config& c, std::string_view v) {
 }
 
 Found add_topology_label(Config& c, std::string_view v) {
-  if (v.empty() || v.size() > limits::kMaxNameBytes) {
-    return bad_value(v, "the key of a node label such as topology.example.com/rack");
-  }
+  if (auto error = check_label_key(v)) return error;
   if (c.topology_labels.size() >= limits::kTopologyLevels) {
     return bad_value(v, "at most " + std::to_string(limits::kTopologyLevels) + " labels");
   }
@@ -267,6 +169,58 @@ Found add_topology_label(Config& c, std::string_view v) {
   }
   c.topology_labels.emplace_back(v);
   return std::nullopt;
+}
+
+template <std::string NodeLabelKeys::*field>
+Found set_label_key(Config& c, std::string_view v) {
+  if (auto error = check_label_key(v)) return error;
+  c.node_labels.*field = v;
+  return std::nullopt;
+}
+
+Found set_fail_greater_than_one(Config& c, std::string_view v) {
+  if (v != "true" && v != "false") return bad_value(v, "true or false");
+  c.node_labels.fail_greater_than_one = v == "true";
+  return std::nullopt;
+}
+
+Found add_alignment(Config& c, std::string_view v) {
+  if (c.alignment_namespaces.size() >= limits::kMaxNamespaceModes) {
+    return bad_value(v, "at most " + std::to_string(limits::kMaxNamespaceModes) + " entries");
+  }
+  Result<NamespaceAlignment> parsed = read_alignment(v);
+  if (!parsed) return parsed.error();
+  for (const NamespaceAlignment& other : c.alignment_namespaces) {
+    if (other.ns == parsed->ns) return bad_value(v, "each namespace once");
+  }
+  c.alignment_namespaces.push_back(std::move(parsed).value());
+  return std::nullopt;
+}
+
+// The end of the products of shared GPUs, and for slices nothing.
+constexpr std::string_view kSharedEnd = "-SHARED", kSlicesEnd;
+
+template <const std::string_view& product_end>
+Found add_route(Config& c, std::string_view v) {
+  if (c.routes.size() >= limits::kMaxNamespaceModes) {
+    return bad_value(v, "at most " + std::to_string(limits::kMaxNamespaceModes) + " routes");
+  }
+  Result<GpuRoute> parsed = read_route(v, product_end);
+  if (!parsed) return parsed.error();
+  for (const GpuRoute& other : c.routes) {
+    if (other.ns == parsed->ns && other.priority_class == parsed->priority_class) {
+      return bad_value(v, "each namespace and class in one route");
+    }
+  }
+  c.routes.push_back(std::move(parsed).value());
+  return std::nullopt;
+}
+
+// The routes of both settings are in one list.
+template <bool shared>
+void clear_routes(Config& c) {
+  std::erase_if(c.routes,
+                [](const GpuRoute& r) { return r.product.ends_with(kSharedEnd) == shared; });
 }
 
 Found add_system_namespace(Config& c, std::string_view v) {
@@ -465,6 +419,34 @@ constexpr std::array kSettings{
         "topologyLabels", "--topology-label", "KEY",
         "a node label that names a group of nodes, such as a rack; list the nearest group first",
         true, false, add_topology_label, [](Config& c) { c.topology_labels.clear(); }},
+    Setting{"rdmaFabricLabel", "--rdma-fabric-label", "KEY",
+            "the node label that names the RDMA fabric; a gang that asks for RDMA uses one fabric",
+            false, false, set_label_key<&NodeLabelKeys::fabric>},
+    Setting{"numaPolicyLabel", "--numa-policy-label", "KEY",
+            "the node label with the kubelet's topologyManagerPolicy", false, false,
+            set_label_key<&NodeLabelKeys::numa_policy>},
+    Setting{"numaGpusLabel", "--numa-gpus-label", "KEY",
+            "the node label with the number of GPUs of one NUMA node", false, false,
+            set_label_key<&NodeLabelKeys::numa_gpus>},
+    Setting{"numaCpusLabel", "--numa-cpus-label", "KEY",
+            "the node label with the number of CPUs of one NUMA node", false, false,
+            set_label_key<&NodeLabelKeys::numa_cpus>},
+    Setting{"failRequestsGreaterThanOne", "--fail-requests-greater-than-one", "true|false",
+            "whether the device plugins fail requests for several replicas of time-sliced GPUs",
+            false, false, set_fail_greater_than_one},
+    Setting{"alignment", "--alignment", "off|warn|deny",
+            "what happens to pods of several GPUs that their nodes cannot align", false, false,
+            set_choice<Alignment, &Config::alignment>},
+    Setting{
+        "alignmentNamespaces", "--alignment-namespace", "NAMESPACE=off|warn|deny",
+        "alignment of a namespace; the first entry that matches counts, and a * may end the name",
+        true, false, add_alignment, [](Config& c) { c.alignment_namespaces.clear(); }},
+    Setting{"migRouting", "--mig-routing", "namespace=NAME:PRODUCT",
+            "sends pods of one GPU of a namespace, or of a class=NAME, to MIG slices", true, false,
+            add_route<kSlicesEnd>, clear_routes<false>},
+    Setting{"sharedRouting", "--shared-routing", "namespace=NAME:PRODUCT",
+            "sends pods of one GPU of a namespace, or of a class=NAME, to shared GPUs", true, false,
+            add_route<kSharedEnd>, clear_routes<true>},
     Setting{"systemNamespaces", "--system-namespace", "NAME",
             "another namespace whose pods Subak does not gate; the platform pays for these pods",
             true, false, add_system_namespace, [](Config& c) { c.system_namespaces.clear(); }},

@@ -62,4 +62,12 @@ Result<std::int32_t> read_class_value(std::string_view text);
 std::optional<Error> add_namespace(ClusterConfig& cluster, std::string_view ns,
                                    std::string_view mode);
 
+// Checks the key of a node label: letters, digits and "-_./", at most 253 bytes.
+std::optional<Error> check_label_key(std::string_view text);
+// Reads "namespace=NAME:PRODUCT" or "class=NAME:PRODUCT", where a * may end the name of a
+// namespace. `product_end`: the end of each product; empty: each product is one of MIG slices.
+Result<GpuRoute> read_route(std::string_view text, std::string_view product_end);
+// Reads "NAMESPACE=off|warn|deny", where a * may end the name.
+Result<NamespaceAlignment> read_alignment(std::string_view text);
+
 }  // namespace subak::config

@@ -31,6 +31,9 @@ AdmissionConfig admission_of(const Config& config) {
   admission.break_glass_group = config.break_glass_group;
   admission.device_claims = config.device_claims;
   admission.unknown_cluster = config.unknown_cluster;
+  admission.alignment = config.alignment;
+  admission.alignment_namespaces = config.alignment_namespaces;
+  admission.routes = config.routes;
   return admission;
 }
 

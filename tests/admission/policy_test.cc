@@ -443,28 +443,9 @@ TEST(PolicyUpdate, NobodyElseChangesOurLabels) {
             Verdict::kUntouched);
 }
 
-TEST(PolicyWarnings, WhatWillNotBeAligned) {
-  const auto warnings = [](const std::string& containers) {
-    return create(pod(containers)).warnings;
-  };
-  const std::string burst =
-      R"({"name":"c","resources":{"limits":{"nvidia.com/gpu":"2"},"requests":{"cpu":"3"}}})";
-  ASSERT_EQ(warnings(burst).size(), 1u);
-  EXPECT_THAT(warnings(burst)[0], HasSubstr("QoS is not Guaranteed"));
-  const std::string part =
-      R"({"name":"c","resources":{"limits":{"nvidia.com/gpu":"2","cpu":"1500m","memory":"1Gi"}}})";
-  ASSERT_EQ(warnings(part).size(), 1u);
-  EXPECT_THAT(warnings(part)[0], HasSubstr("spec.containers[0].resources.requests[cpu]"));
-  const auto rdma = warnings(container(kGpu, "8") + "," + container("rdma/hca", "1"));
-  ASSERT_EQ(rdma.size(), 1u);
-  EXPECT_THAT(rdma[0], HasSubstr("spec.containers[1] asks for RDMA"));
-  EXPECT_TRUE(warnings(container(kGpu, "8\",\"rdma/hca\":\"1")).empty());
+TEST(PolicyWarnings, UnknownKeysHaveNoEffect) {
   EXPECT_THAT(create(annotated(R"("subak.gpu/topolgy":"node")")).warnings.at(0),
               HasSubstr("no key of Subak"));
-  AdmissionConfig strict;
-  strict.deny_unaligned = true;
-  expect_denied(decide_text(review_text(pod(burst)), Endpoint::kMutate, strict),
-                Because::kUnaligned, 422, "Guaranteed");
 }
 
 TEST(PolicyWarnings, AreNeverTooLongAndCutBetweenCharacters) {

@@ -95,6 +95,19 @@ class Clusters(unittest.TestCase):
         answer = json.loads(self.run_subak("cluster", "nodes", "--cluster", cluster, "--output", "json").stdout)
         return [{"name": n["spec"]["name"], "drained": n.get("drained", False)} for n in answer["nodes"]]
 
+    def test_labels_of_imported_nodes(self):
+        labels = {"nvidia.com/gpu.product": "NVIDIA-H100-80GB-HBM3", "x/fabric": "ib-a", "x/policy": "single-numa-node",
+                  "x/gpus": "4", "x/cpus": "56"}  # fmt: skip
+        node = {"metadata": {"name": "n1", "labels": labels}, "status": {"allocatable": {"nvidia.com/gpu": "8"}}}
+        with tempfile.NamedTemporaryFile("w", suffix=".json") as file:
+            json.dump(node, file)
+            file.flush()
+            self.run_subak("cluster", "import", "--cluster", "east", "-f", file.name, "--rdma-fabric-label", "x/fabric",
+                           "--numa-policy-label", "x/policy", "--numa-gpus-label", "x/gpus",
+                           "--numa-cpus-label", "x/cpus")  # fmt: skip
+        spec = json.loads(self.run_subak("cluster", "nodes", "--output", "json").stdout)["nodes"][0]["spec"]
+        self.assertEqual([spec[key] for key in ("fabric", "numaGpus", "numaCpuMilli")], ["ib-a", "4", "56000"])
+
     def test_an_unknown_name_is_no_new_cluster(self):
         done = self.run_subak("cluster", "mode", "mian", "enforce", *WHY, code=4)
         self.assertIn("--create creates a new one", done.stderr)

@@ -207,6 +207,18 @@ TEST(Preflight, Blockers) {
   EXPECT_EQ(findings.back().level, Level::kWarning);
 }
 
+TEST(Preflight, GpuNodesWithoutRdma) {
+  auto c = quiet();
+  c.nodes_without_rdma = {"n1", "n2", "n3", "n4"};
+  EXPECT_TRUE(says(judge(c, enforced()), Level::kNote, "no GPU node offers an RDMA resource"));
+  c.rdma_nodes = {"n3", "n4"};
+  c.nodes_without_rdma = {"n1", "n2"};
+  EXPECT_TRUE(says(judge(c, enforced()), Level::kWarning,
+                   "GPU nodes without an RDMA resource, although others have one n1, n2"));
+  c.nodes_without_rdma.clear();
+  EXPECT_EQ(levels(judge(c, enforced())), "");
+}
+
 TEST(Preflight, OthersWhoHoldPods) {
   auto c = quiet();
   c.groups = {"kueue.x-k8s.io", "karpenter.sh"};

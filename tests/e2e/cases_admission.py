@@ -241,8 +241,32 @@ def burstable_pod_is_warned(c):
     spec = c.spec(2)
     spec["containers"][0]["resources"]["requests"] = {"cpu": "1", "memory": "1Gi"}
     c.pod("loose", spec=spec)
-    c.expect(c.ana.warnings, "a warning about Guaranteed QoS")
+    want = 'spec.containers[0].resources.requests[cpu]: was "1", want "'
+    plain = [w.replace('\\"', '"') for w in c.ana.warnings]
+    c.expect(any(want in w for w in plain), f"the field and its value, got {plain}")
     c.succeeded("loose")
+
+
+@case()
+def denied_unaligned(c):
+    """The configuration has alignment `deny` for this namespace."""
+    spec = c.spec(2)
+    spec["containers"][0]["resources"]["requests"] = {"cpu": "1"}
+    denied(c, spec, 'spec.containers[0].resources.requests[cpu]: was "1", want "4" as the limit')
+    c.nodes(1)
+    c.pod("aligned", gpus=2)
+    c.succeeded("aligned")
+
+
+@case()
+def pod_routed_to_shared_gpus(c):
+    """The configuration has a route for this namespace. No node has such GPUs, so the pod waits."""
+    c.nodes(1)
+    made = c.pod("notebook")
+    c.expect(made["spec"]["nodeSelector"].get("nvidia.com/gpu.product") == "NVIDIA-A10-SHARED", "the route's product")
+    c.expect(any("NVIDIA-A10-SHARED" in w for w in c.ana.warnings), f"a warning, got {c.ana.warnings}")
+    c.queued("notebook")
+    c.until(lambda: "NoMatchingFlavor" in c.why(c.only_job()), "no node of the route as the reason")
 
 
 @case()

@@ -260,3 +260,17 @@ def gang_of_which_some_have_finished(c):
     c.completed("train")
     c.succeeded("rival")
     c.expect({row["node"] for row in c.log()} == set(names), "both nodes were used")
+
+
+@case()
+def gang_in_one_rdma_fabric(c):
+    """Two free nodes are in two fabrics, so a gang with RDMA waits for the second node of one."""
+    rdma = {"rdma/hca": 8}
+    first, second = (c.nodes(1, labels={"e2e/fabric": name}, beside=rdma)[0] for name in "ab")
+    spec = c.spec(8)
+    spec["containers"][0]["resources"]["limits"]["rdma/hca"] = "1"
+    c.job("ring", 2, 8, indexed=True, spec=spec, keys={"subak.gpu/gang-size": "2"}, run_seconds=3)
+    c.until(lambda: "RDMA fabric" in c.why(c.only_job()), "the fabric as the reason")
+    third = c.nodes(1, labels={"e2e/fabric": "b"}, beside=rdma)[0]
+    used = {node_of(pod) for pod in c.running_pods(2, "ring")}
+    c.expect(used == {second, third}, f"both nodes of fabric b, not {first}, got {used}")

@@ -89,7 +89,9 @@ class Service(Listening):
         if modes:
             lines += ["    namespaces:", *(f"      {name}: {mode}" for name, mode in sorted(modes.items()))]
         return "\n".join([*lines, "patience: 10s", "halfLife: 1h", "timeLimitGrace: 2s", "reclaim: on",
-                          "reclaimMinRun: 2s", ""])
+                          "reclaimMinRun: 2s", "rdmaFabricLabel: e2e/fabric",
+                          "alignmentNamespaces: [denied-unaligned=deny]",
+                          "sharedRouting: [namespace=pod-routed-to-shared-gpus:NVIDIA-A10-SHARED]", ""])
 
     def command(self, *args, timeout=60):
         """(exit code, stdout, stderr) of `subak ARGS`."""

@@ -76,8 +76,11 @@ TEST(Engine, TheViewTellsTheLargestNodeOfEachProduct) {
   import.nodes = {node("n0", 4), node("n1", 8), node("n2", 2)};
   import.nodes[2].product = "A30";
   import.nodes[0].mig_gpus = import.nodes[1].mig_gpus = 1;
-  import.nodes[0].mig = {{"1g.10gb", 2}, {"3g.40gb", 1}};
-  import.nodes[1].mig = {{"1g.10gb", 4}};
+  import.nodes[0].mig = {{"1g.10gb", 2}, { "3g.40gb", 1 }};
+  import.nodes[1].mig = {{ "1g.10gb", 4 }};
+  import.nodes[1].numa_gpus = 3;  // n0 has 4 GPUs, and no such bound
+  import.nodes[2].numa_gpus = 1;
+  for (NodeSpec& node : import.nodes) node.numa_cpu_milli = 1000 * node.gpus;
   engine.apply(at(0, import));
   const std::shared_ptr<const View> view = engine.view();
   const ClusterView& cluster = *view->cluster("main");
@@ -88,9 +91,12 @@ TEST(Engine, TheViewTellsTheLargestNodeOfEachProduct) {
   }
   std::sort(sizes.begin(), sizes.end());
   EXPECT_EQ(sizes, (std::vector<std::pair<std::string, std::int64_t>>{{"A30", 2}, {"H100", 8}}));
+  const bool a30_first = cluster.products[0].product == "A30";
+  EXPECT_EQ(cluster.product_container_gpus,
+            (std::vector<std::int64_t>{a30_first ? 1 : 4, a30_first ? 4 : 1}));
+  EXPECT_EQ(cluster.largest_node.container_cpu_milli, 8000);
   EXPECT_EQ(cluster.largest_node_gpus, 8);
-  EXPECT_EQ(cluster.largest_node.mig,
-            (std::vector<MigSlices>{{"1g.10gb", 4}, {"3g.40gb", 1}}));
+  EXPECT_EQ(cluster.largest_node.mig, (std::vector<MigSlices>{{"1g.10gb", 4}, {"3g.40gb", 1}}));
 }
 
 TEST(Engine, ARequestIdIsAnsweredOnce) {

@@ -9,8 +9,10 @@
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace subak;
-  const auto nodes = read_kube_nodes(
-      fuzz::text_of(data, size), {{"topology.io/rack", "topology.io/block"}, {"example.com/gpu"}});
+  const NodeLabelKeys labels{"x/fabric", "x/policy", "x/gpus", "x/cpus", size % 2 == 0};
+  const auto nodes =
+      read_kube_nodes(fuzz::text_of(data, size),
+                      {{"topology.io/rack", "topology.io/block"}, {"example.com/gpu"}, labels});
   if (nodes.ok()) {
     std::set<std::string> names;
     for (const NodeSpec& node : *nodes) {
@@ -19,6 +21,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
       assert(node.mig_gpus <= node.gpus && node.unhealthy_gpus <= node.gpus);
       assert(mig_cut(node.product, node.mig, node.mig_gpus) != MigCut::kTooMany);
       assert(!node.contradicts || !node.unfit.empty());
+      assert(node.numa_gpus >= 0 && node.numa_gpus <= 64 && node.numa_cpu_milli >= 0);
+      assert(!node.one_replica || node.replicas > 1);
     }
     fuzz::check_fleet(*nodes);
   } else {

@@ -19,7 +19,12 @@ constexpr std::size_t kMaxAnswerBytes = 48u << 10;
 constexpr std::size_t kMaxOwnerPatchBytes = limits::kMaxTemplates * 8 * limits::kMaxTextBytes;
 
 void check_answer(const View& view, std::string_view uid, const Review& review, Endpoint endpoint) {
-  static const AdmissionConfig config;
+  static const AdmissionConfig config = [] {
+    AdmissionConfig c;
+    c.alignment_namespaces = {{"team-a", Alignment::kDeny}, {"team-*", Alignment::kWarn}};
+    c.routes = {{"team-b", "", "NVIDIA-H100-80GB-HBM3-MIG-1g.10gb"}, {"", "low", "X-SHARED"}};
+    return c;
+  }();
   Decision first = decide(view, config, "c1", endpoint, review);
   assert(first.verdict != Verdict::kDenied || (first.code >= 400 && !first.message.empty()));
   assert(first.verdict == Verdict::kPatched || first.patch.empty());

@@ -78,6 +78,60 @@ TEST(KubeNode, LevelsAreTheLabelsThatWereAskedFor) {
   EXPECT_EQ(one(file("hgx.json"), {{"topology.example.com/rack"}, {}}).levels, Names({"r7"}));
 }
 
+// A node of 8 GPUs with these labels.
+NodeSpec labelled(const std::string& labels, const NodeLabelKeys& keys,
+                  const std::string& gpus = R"("nvidia.com/gpu":"8")") {
+  KubeNodeOptions options;
+  options.labels = keys;
+  return one(R"({"metadata":{"name":"n","labels":{"nvidia.com/gpu.product":"NVIDIA-L40S")" +
+                 labels + R"(}},"status":{"allocatable":{)" + gpus + "}}}",
+             options);
+}
+
+TEST(KubeNode, LabelsSayWhatTheKubeletAligns) {
+  const NodeLabelKeys keys{"x/fabric", "x/policy", "x/gpus", "x/cpus", false};
+  const std::string counts = R"(,"x/gpus":"4","x/cpus":"48")";
+  const NodeSpec strict = labelled(R"(,"x/policy":"single-numa-node")" + counts, keys);
+  EXPECT_EQ(strict.numa_gpus, 4);
+  EXPECT_EQ(strict.numa_cpu_milli, 48'000);
+  EXPECT_EQ(strict.unfit, "");
+  for (const char* policy : {"none", "best-effort", "restricted"}) {
+    const NodeSpec n = labelled(R"(,"x/policy":")" + std::string(policy) + '"' + counts, keys);
+    EXPECT_EQ(n.numa_gpus + n.numa_cpu_milli, 0) << policy;
+  }
+  EXPECT_EQ(labelled(counts, keys).numa_gpus, 0) << "without a policy";
+  EXPECT_EQ(labelled(R"(,"x/policy":"single-numa-node")" + counts, {}).numa_gpus, 0);
+  const NodeSpec wrong =
+      labelled(R"(,"x/policy":"single-numa-node","x/gpus":"four","x/cpus":"48")", keys);
+  EXPECT_EQ(wrong.numa_gpus, 0);
+  EXPECT_TRUE(wrong.contradicts);
+  EXPECT_EQ(wrong.unfit, "x/gpus=four is no number from 1 to 64");
+}
+
+TEST(KubeNode, LabelNamesTheFabric) {
+  EXPECT_EQ(labelled(R"(,"x/fabric":"ib-1")", {"x/fabric", "", "", "", false}).fabric, "ib-1");
+  EXPECT_EQ(labelled(R"(,"x/fabric":"ib-1")", {}).fabric, "");
+}
+
+TEST(KubeNode, SomeDevicePluginsGiveOneReplica) {
+  const std::string shared = R"("nvidia.com/gpu":"16")";
+  const std::string label = R"(,"nvidia.com/gpu.count":"8","nvidia.com/gpu.replicas":"2",)"
+                            R"("nvidia.com/gpu.sharing-strategy":)";
+  EXPECT_TRUE(labelled(label + R"("mps")", {}, shared).one_replica);
+  EXPECT_FALSE(labelled(label + R"("time-slicing")", {}, shared).one_replica);
+  NodeLabelKeys fail;
+  fail.fail_greater_than_one = true;
+  EXPECT_TRUE(labelled(label + R"("time-slicing")", fail, shared).one_replica);
+  EXPECT_FALSE(labelled("", fail).one_replica) << "whole GPUs";
+}
+
+TEST(KubeNode, HugePagesAreCounted) {
+  const NodeSpec n = labelled("", {},
+                              R"("nvidia.com/gpu":"8","hugepages-1Gi":"0",)"
+                              R"("hugepages-2Mi":"64Mi","ephemeral-storage":"1Ti")");
+  EXPECT_EQ(n.extended, (std::vector<ResourceCount>{{"hugepages-2Mi", 64 << 20}}));
+}
+
 TEST(KubeNode, CliqueIsTheWholeLabel) {
   const NodeSpec n = fleet()["gb200-r1-n1"];
   EXPECT_EQ(n.clique, "7b968a6d-c8aa-45e1-9e07-e1e51be99c31.1");

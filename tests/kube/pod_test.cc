@@ -85,6 +85,44 @@ TEST(PodResources, GpusAddUpOverContainers) {
   EXPECT_TRUE(r.pod.guaranteed);
 }
 
+TEST(PodResources, GpusOfOneContainer) {
+  const auto most = [](const std::string& containers) {
+    return Read(test::pod(containers)).pod.shape.container_gpus;
+  };
+  const std::string two = container("nvidia.com/gpu", "2"),
+                    three = container("nvidia.com/gpu", "3");
+  EXPECT_EQ(most(three), 0);
+  EXPECT_EQ(most(three + "," + container("rdma/hca", "1")), 0);
+  EXPECT_EQ(most(two + "," + three), 3);
+  const Read before(test::pod(three, R"("name":"p")", R"(,"initContainers":[)" + two + "]"));
+  EXPECT_EQ(before.pod.shape.gpus, 3) << "an init container ends before";
+  EXPECT_EQ(before.pod.shape.container_gpus, 0);
+}
+
+TEST(PodResources, HugePagesAreCounted) {
+  const Read r(test::pod(container("nvidia.com/gpu", "1\",\"hugepages-2Mi\":\"64Mi")));
+  ASSERT_EQ(r.pod.shape.extended.size(), 1u);
+  EXPECT_EQ(r.pod.shape.extended[0], (ResourceCount{"hugepages-2Mi", 64 << 20}));
+  EXPECT_EQ(r.pod.containers[0].huge_pages, "hugepages-2Mi");
+}
+
+TEST(PodResources, QosGapsAreThoseOfPodsWithSeveralGpus) {
+  const std::string loose =
+      R"({"name":"c","resources":{"limits":{"nvidia.com/gpu":"2","cpu":"0","memory":"x"}}})";
+  const Read r(test::pod(loose));
+  EXPECT_FALSE(r.pod.guaranteed);
+  ASSERT_EQ(r.pod.qos_gaps.size(), 2u);
+  EXPECT_EQ(r.pod.qos_gaps[0].message(),
+            R"(spec.containers[0].resources.limits[cpu]: was "0", want whole CPUs such as "8")");
+  EXPECT_EQ(r.pod.qos_gaps[1].field, "spec.containers[0].resources.limits[memory]");
+  std::string many = loose;
+  for (int i = 0; i < 20; ++i) many += "," + loose;
+  EXPECT_EQ(Read(test::pod(many)).pod.qos_gaps.size(), Pod::kMaxQosGaps);
+  const Read one(test::pod(R"({"name":"c","resources":{"limits":{"nvidia.com/gpu":"1"}}})"));
+  EXPECT_FALSE(one.pod.guaranteed);
+  EXPECT_TRUE(one.pod.qos_gaps.empty());
+}
+
 TEST(PodResources, ZeroCountsAsNone) {
   const Read r(test::pod(container("nvidia.com/gpu", "0")));
   EXPECT_FALSE(r.pod.asks_gpu());
@@ -107,7 +145,9 @@ TEST(PodResources, MigAndSharedAndExtended) {
   ASSERT_EQ(rdma.pod.shape.extended.size(), 1u);
   EXPECT_EQ(rdma.pod.shape.extended[0].name, "rdma/hca");
   EXPECT_EQ(rdma.pod.shape.extended[0].count, 1);
-  EXPECT_TRUE(rdma.pod.containers[0].rdma && rdma.pod.containers[0].gpu);
+  EXPECT_EQ(rdma.pod.containers[0].rdma, "rdma/hca");
+  EXPECT_EQ(rdma.pod.containers[0].gpus, 8);
+  EXPECT_EQ(rdma.pod.containers[0].gpu_resource, "nvidia.com/gpu");
   const Read extra(test::pod(container("nvidia.com/pgpu", "2")), {"nvidia.com/pgpu"});
   EXPECT_EQ(extra.pod.shape.kind, GpuKind::kWhole);
   EXPECT_EQ(extra.pod.shape.extended.at(0).name, "nvidia.com/pgpu");

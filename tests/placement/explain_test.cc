@@ -298,6 +298,94 @@ TEST(Explain, TheMostSlicesOfOneNode) {
             "largest node has 4");
 }
 
+TEST(Explain, OneNumaNodeIsTooSmall) {
+  Site f;
+  for (std::uint32_t i = 1; i <= 2; ++i) {
+    NodeSpec n = node(i, 8);
+    n.numa_gpus = 4;
+    add(f, i, n);
+  }
+  EXPECT_TRUE(explain(f, gang(2, 4)).empty());
+  auto reasons = explain(f, gang(1, 8));
+  ASSERT_EQ(reasons.size(), 1u);
+  EXPECT_EQ(reasons[0].token, ReasonToken::kExceedsFleet);
+  EXPECT_EQ(reasons[0].subject, "numa");
+  EXPECT_EQ(reasons[0].need, 8);
+  EXPECT_EQ(reasons[0].have, 4);
+  EXPECT_EQ(
+      reasons[0].detail,
+      "a container asks for 8 GPUs, and the kubelet of each matching node takes them from one "
+      "NUMA node, which has at most 4");
+  GangRequest two = gang(1, 8);
+  two.groups[0].shape.container_gpus = 4;
+  EXPECT_TRUE(explain(f, two).empty()) << "each container has its NUMA node";
+  NodeSpec loose = node(2, 8);
+  add(f, 2, loose);
+  EXPECT_EQ(where(f, gang(1, 8)), std::vector<std::uint32_t>{2});
+  start(f, 7, gang(1, 8));
+  reasons = explain(f, gang(1, 8));
+  ASSERT_FALSE(reasons.empty());
+  EXPECT_EQ(with(reasons, ReasonToken::kExceedsFleet), nullptr) << "node 2 only has to be free";
+  EXPECT_EQ(reasons[0].blockers, Names{"1-7"});
+}
+
+TEST(Explain, ReplicasDoNotAddUpToCards) {
+  Site f;
+  NodeSpec n = node(1, 4);
+  n.replicas = 4;
+  n.one_replica = true;
+  add(f, 1, n);
+  GangRequest r = gang(1, 2);
+  r.groups[0].shape.kind = GpuKind::kShared;
+  auto reasons = explain(f, r);
+  ASSERT_EQ(reasons.size(), 1u);
+  EXPECT_EQ(reasons[0].token, ReasonToken::kExceedsFleet);
+  EXPECT_EQ(reasons[0].subject, "nvidia.com/gpu.shared");
+  EXPECT_EQ(
+      reasons[0].detail,
+      "a container asks for 2 replicas of shared GPUs, and the device plugin of each matching "
+      "node gives it at most 1; replicas do not add up to cards");
+  r.groups[0].shape.container_gpus = 1;
+  EXPECT_TRUE(explain(f, r).empty()) << "two containers with one replica each";
+}
+
+TEST(Explain, FabricThatIsTooSmall) {
+  Site f;
+  for (std::uint32_t i = 1; i <= 4; ++i) {
+    NodeSpec n = node(i, 8);
+    n.fabric = i <= 2 ? "ib-a" : "ib-b";
+    n.extended = {{"rdma/hca", 8}};
+    add(f, i, n);
+  }
+  GangRequest r = gang(3, 8);
+  EXPECT_EQ(where(f, r), (std::vector<std::uint32_t>{1, 2, 3})) << "without RDMA";
+  r.groups[0].shape.extended = {{"rdma/hca", 1}};
+  auto reasons = explain(f, r);
+  ASSERT_FALSE(reasons.empty());
+  EXPECT_EQ(reasons[0].token, ReasonToken::kExceedsFleet);
+  EXPECT_EQ(reasons[0].have, 16'000);
+  EXPECT_EQ(
+      reasons[0].detail,
+      "even the empty fleet could not hold 3 pods with 24 GPUs as asked (topology any, in one "
+      "RDMA fabric)");
+  r.groups[0].count = 2;
+  EXPECT_EQ(where(f, r), (std::vector<std::uint32_t>{1, 2}));
+  start(f, 1, gang(1, 2));
+  EXPECT_EQ(where(f, r), (std::vector<std::uint32_t>{3, 4}));
+  GangRequest on_b = gang(1, 2);
+  on_b.groups[0].shape.affinity = {{{{"metadata.name", "In", {"n3"}}}}};
+  start(f, 2, on_b);
+  reasons = explain(f, r);
+  ASSERT_EQ(reasons.size(), 1u);
+  EXPECT_EQ(reasons[0].token, ReasonToken::kTopologyPlacementFailed);
+  EXPECT_EQ(reasons[0].subject, "fabric");
+  EXPECT_EQ(reasons[0].need, 16'000);
+  EXPECT_EQ(reasons[0].have, 14'000);
+  EXPECT_EQ(reasons[0].detail,
+            "the gang asks for RDMA, and enough GPUs are free, but on nodes of 2 RDMA fabrics; at "
+            "most 14 are free in one, ib-a");
+}
+
 TEST(Explain, AtMostEightBlockers) {
   Site f;
   add(f, 1, node(1, 12));

@@ -33,6 +33,8 @@ NodeSpec machine(std::uint32_t id) {
     s.clique = id < 36 ? "a.0" : "b.0";
   }
   s.levels = {"r" + std::to_string(id / 6)};
+  s.extended = {{"rdma/hca", 64}};
+  if (id % 18 >= 6) s.fabric = id % 4 == 0 ? "a" : "b";
   return s;
 }
 
@@ -48,6 +50,9 @@ GangRequest request(naive::Dice& dice) {
   if (dice.chance(20))
     r.groups.insert(r.groups.begin(),
                     build::gang(r.terms.segment ? r.terms.segment : 1, 2).groups[0]);
+  if (dice.chance(30)) {
+    for (PodGroup& group : r.groups) group.shape.extended = {{"rdma/hca", 1}};
+  }
   r.terms.mixed_products = dice.chance(20);
   r.terms.compute_domain = dice.chance(30);
   r.terms.balanced = may_balance(r.terms.topology, r.terms.segment) && dice.chance(50);
@@ -76,13 +81,15 @@ class Purity {
         {static_cast<std::uint32_t>(keep_whole_), static_cast<std::uint32_t>(clique_gangs_)});
   }
 
-  int joined() const { return joined_; }        // segments of several pods that NVLink had to join
-  int halves() const { return halves_; }        // of these on half of a split box
-  int mixed() const { return mixed_; }          // gangs of several products
-  int balanced() const { return balanced_; }    // in several parts
-  int spared() const { return spared_; }        // racks with nodes that were kept
-  int computing() const { return computing_; }  // racks that were looked at with a ComputeDomain
-  int whole() const { return whole_; }          // starts beside racks that were left to gangs
+  int joined() const { return joined_; }  // segments of several pods that NVLink had to join
+  int halves() const { return halves_; }  // of these on half of a split box
+  int mixed() const { return mixed_; }    // gangs of several products
+  int rdma() const { return rdma_; }      // gangs on several nodes, of one fabric
+  int any_fabric() const { return any_fabric_; }  // gangs on several fabrics
+  int balanced() const { return balanced_; }      // in several parts
+  int spared() const { return spared_; }          // racks with nodes that were kept
+  int computing() const { return computing_; }    // racks that were looked at with a ComputeDomain
+  int whole() const { return whole_; }            // starts beside racks that were left to gangs
 
   // True: it found a place, which was looked at.
   bool step() {
@@ -117,6 +124,13 @@ class Purity {
     for (const PodSlot& slot : slots) products.insert(node_of(slot).product);
     EXPECT_TRUE(products.size() == 1 || r.terms.mixed_products) << to_text(r);
     mixed_ += products.size() > 1 ? 1 : 0;
+    std::set<std::string> fabrics, nodes;
+    for (const PodSlot& slot : slots) fabrics.insert(node_of(slot).fabric);
+    for (const PodSlot& slot : slots) nodes.insert(node_of(slot).name);
+    const bool rdma = asks_rdma(r.groups[0].shape);
+    EXPECT_TRUE(fabrics.size() == 1 || !rdma) << to_text(r);
+    rdma_ += rdma && nodes.size() > 1 ? 1 : 0;
+    any_fabric_ += fabrics.size() > 1 ? 1 : 0;
     if (r.terms.balanced) look_at_parts(r, slots);
     if (r.terms.balanced && r.terms.segment == 0) return;
     const std::size_t size = r.terms.segment > 0 ? r.terms.segment : slots.size();
@@ -247,7 +261,7 @@ class Purity {
   std::vector<Held> held_;
   std::uint64_t jobs_ = 0;
   int joined_ = 0, halves_ = 0, mixed_ = 0, balanced_ = 0, spared_ = 0, whole_ = 0;
-  int computing_ = 0;
+  int computing_ = 0, rdma_ = 0, any_fabric_ = 0;
   std::size_t keep_whole_ = 0, clique_gangs_ = 0;
 };
 
@@ -255,7 +269,7 @@ TEST(Purity, NoGangCrossesADomain) {
   const char* const text = std::getenv("SUBAK_PLACEMENTS");
   const int wanted = text != nullptr ? std::atoi(text) : 100'000;
   int placed = 0, joined = 0, halves = 0, mixed = 0, balanced = 0, spared = 0, whole = 0;
-  int computing = 0;
+  int computing = 0, rdma = 0, any_fabric = 0;
   for (std::uint64_t seed = 1; placed < wanted; ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     Purity world(seed);
@@ -271,6 +285,8 @@ TEST(Purity, NoGangCrossesADomain) {
     spared += world.spared();
     whole += world.whole();
     computing += world.computing();
+    rdma += world.rdma();
+    any_fabric += world.any_fabric();
   }
   EXPECT_GT(joined, placed / 10);
   EXPECT_GT(halves, placed / 100);
@@ -279,6 +295,8 @@ TEST(Purity, NoGangCrossesADomain) {
   EXPECT_GT(spared, placed / 10);
   EXPECT_GT(whole, placed / 20);
   EXPECT_GT(computing, placed / 10);
+  EXPECT_GT(rdma, placed / 100);
+  EXPECT_GT(any_fabric, placed / 100);
 }
 
 }  // namespace

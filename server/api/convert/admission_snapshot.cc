@@ -11,6 +11,7 @@
 
 #include "core/limits.h"
 #include "model/bounds.h"
+#include "server/api/convert/admission_rules.h"
 #include "server/api/convert/convert.h"
 
 namespace subak::api {
@@ -23,10 +24,10 @@ constexpr MilliGpu kMostSum = static_cast<MilliGpu>(limits::kMaxAccounts) * limi
 // here until a developer has decided whether replicas need it.
 auto read_of(const ClusterView& cluster) {
   const auto& [id, name, mode, namespaces, synced, owned, session, products, mig_slices,
-               product_node_gpus, largest_node_gpus, largest_node, labels, unmanaged_pods,
-               known_as] = cluster;
+               product_node_gpus, largest_node_gpus, product_container_gpus, largest_node, labels,
+               unmanaged_pods, known_as] = cluster;
   return std::tie(id, name, mode, namespaces, synced, owned, mig_slices, product_node_gpus,
-                  largest_node, labels, known_as);
+                  product_container_gpus, largest_node, labels, known_as);
 }
 
 bool is_same(const ClusterView& a, const ClusterView& b) {
@@ -71,21 +72,6 @@ ProductAmounts named(const AccountsView& accounts, const std::vector<ProductDema
   return out;
 }
 
-void put_rules(const View& view, const AdmissionConfig& config, v1::AdmissionRules* out) {
-  const auto& [gpu_kinds, schedulers, runtime_classes, own_user, break_glass_group, suspend_owners,
-               deny_unaligned, device_claims, unknown_cluster] = config;
-  for (const std::string& ns : view.policy.system_namespaces) out->add_system_namespaces(ns);
-  for (const PriorityClass& one : view.policy.priority_classes) {
-    v1::PriorityClass* const row = out->add_priority_classes();
-    row->set_name(one.name);
-    for (const std::string& account : one.accounts) row->add_accounts(account);
-  }
-  for (const std::string& kind : gpu_kinds) out->add_gpu_kinds(kind);
-  out->set_break_glass_group(break_glass_group);
-  out->set_device_claims(static_cast<v1::DeviceClaims>(static_cast<int>(device_claims) + 1));
-  out->set_unknown_cluster(static_cast<v1::UnknownCluster>(static_cast<int>(unknown_cluster) + 1));
-}
-
 void put_products(const AccountsView& accounts, PartWriter& writer) {
   const std::size_t count = accounts.products ? accounts.products->size() : 0;
   for (std::size_t i = 1; i <= count; ++i) {
@@ -109,16 +95,6 @@ void put_row(const AccountsView& accounts, const AccountsView::Row& row, PartWri
 
 // --- in ------------------------------------------------------------------------------------------
 
-template <class E>
-E get_enum(Check& check, const char* field, int value) {
-  constexpr int kValues = static_cast<int>(EnumText<E>::names.size());
-  if (value < 1 || value > kValues) {
-    check.fail(field, std::to_string(value), "want 1 to " + std::to_string(kValues));
-    return E{};
-  }
-  return static_cast<E>(value - 1);
-}
-
 // Reads a whole copy. The first mistake is in `check`.
 class CopyReader {
  public:
@@ -128,7 +104,7 @@ class CopyReader {
     auto view = std::make_shared<View>();
     view->seq = in_.sequence();
     auto config = std::make_shared<AdmissionConfig>();
-    read_rules(*view, *config);
+    get_rules(check_, in_.rules(), *view, *config);
     read_products();
     read_quotas();
     view->accounts = read_accounts();
@@ -141,27 +117,6 @@ class CopyReader {
   bool fits(const char* field, const Items& items, std::size_t most) {
     check_.number(field, items.size(), 0, static_cast<std::int64_t>(most));
     return check_.ok();
-  }
-
-  void read_rules(View& view, AdmissionConfig& config) {
-    const v1::AdmissionRules& rules = in_.rules();
-    const auto scope = check_.in("rules");
-    view.policy.system_namespaces.assign(rules.system_namespaces().begin(),
-                                         rules.system_namespaces().end());
-    for (const v1::PriorityClass& row : rules.priority_classes()) {
-      PriorityClass& one = view.policy.priority_classes.emplace_back();
-      one.name = row.name();
-      one.accounts.assign(row.accounts().begin(), row.accounts().end());
-    }
-    check_.take(bounds::check(in::Body(in::SetPolicy{view.policy})));
-    if (!fits("gpu_kinds", rules.gpu_kinds(), limits::kMaxNodeListItems)) return;
-    for (const std::string& kind : rules.gpu_kinds()) {
-      config.extra_gpu_resources.push_back(check_.name("gpu_kinds", kind, true));
-    }
-    config.break_glass_group = check_.name("break_glass_group", rules.break_glass_group(), true);
-    config.device_claims = get_enum<DeviceClaims>(check_, "device_claims", rules.device_claims());
-    config.unknown_cluster =
-        get_enum<UnknownCluster>(check_, "unknown_cluster", rules.unknown_cluster());
   }
 
   void read_products() {
@@ -280,6 +235,9 @@ class CopyReader {
                                               std::int64_t{limits::kMaxGpusPerNode});
       out.product_node_gpus.push_back(gpus);
       out.largest_node_gpus = std::max(out.largest_node_gpus, gpus);
+      out.product_container_gpus.push_back(check_.number("largest_container_gpus",
+                                                         row.largest_container_gpus(), 0,
+                                                         std::int64_t{limits::kMaxGpusPerNode}));
     }
   }
 
@@ -304,6 +262,8 @@ class CopyReader {
     out.memory_bytes = check_.number("largest_node_memory_bytes", in.largest_node_memory_bytes(), 0,
                                      limits::kMaxMemoryBytes);
     out.more = in.more_extended();
+    out.container_cpu_milli = check_.number(
+        "largest_container_cpu_milli", in.largest_container_cpu_milli(), 0, limits::kMaxCpuMilli);
     if (!fits("largest_node_extended", in.largest_node_extended(), limits::kMaxResourceNames))
       return;
     for (int i = 0; i < in.largest_node_extended_size() && check_.ok(); ++i) {

@@ -70,6 +70,10 @@ NodeSpec get(Check& check, const v1::NodeSpec& in) {
   out.contradicts = in.contradicts();
   out.clock_behind_ms = check.number("clock_behind_ms", in.clock_behind_ms(), -limits::kMaxTimeMs,
                                      limits::kMaxTimeMs);
+  out.fabric = check.name("fabric", in.fabric(), false);
+  out.numa_gpus = in.numa_gpus();
+  out.numa_cpu_milli = in.numa_cpu_milli();
+  out.one_replica = in.one_replica();
   if (in.has_not_ready_since()) {
     out.not_ready_since_ms = check.time("not_ready_since", in.not_ready_since());
   }
@@ -119,6 +123,10 @@ void put(const NodeSpec& spec, v1::NodeSpec* out) {
   out->set_unfit(spec.unfit);
   out->set_contradicts(spec.contradicts);
   out->set_clock_behind_ms(spec.clock_behind_ms);
+  out->set_fabric(spec.fabric);
+  out->set_numa_gpus(spec.numa_gpus);
+  out->set_numa_cpu_milli(spec.numa_cpu_milli);
+  out->set_one_replica(spec.one_replica);
   if (spec.not_ready_since_ms != 0) put(spec.not_ready_since_ms, out->mutable_not_ready_since());
 }
 
@@ -155,6 +163,7 @@ void put(const ClusterView& cluster, v1::Cluster* out) {
     row->set_count(count);
   }
   out->set_more_extended(cluster.largest_node.more);
+  out->set_largest_container_cpu_milli(cluster.largest_node.container_cpu_milli);
   for (const MigSlices& slices : cluster.largest_node.mig) {
     auto* row = out->add_largest_node_mig();
     row->set_profile(slices.profile);
@@ -165,6 +174,9 @@ void put(const ClusterView& cluster, v1::Cluster* out) {
     auto* row = out->add_products();
     if (i < cluster.product_node_gpus.size()) {
       row->set_largest_node_gpus(cluster.product_node_gpus[i]);
+    }
+    if (i < cluster.product_container_gpus.size()) {
+      row->set_largest_container_gpus(cluster.product_container_gpus[i]);
     }
     row->set_product(totals.product);
     row->set_nodes(totals.nodes);

@@ -128,6 +128,7 @@ PodShape get(Check& check, const v1::PodShape& in) {
   get_gpus(check, in, &out);
   out.cpu_milli = in.cpu_milli();
   out.memory_bytes = in.memory_bytes();
+  out.container_gpus = in.container_gpus();
   get_constraints(check, in, &out);
   return out;
 }
@@ -163,6 +164,7 @@ void put(const PodShape& shape, v1::PodShape* out) {
   for (const std::string& product : shape.products) out->add_products(product);
   out->set_cpu_milli(shape.cpu_milli);
   out->set_memory_bytes(shape.memory_bytes);
+  out->set_container_gpus(shape.container_gpus);
   for (const ResourceCount& r : shape.extended) {
     auto* row = out->add_extended();
     row->set_name(r.name);

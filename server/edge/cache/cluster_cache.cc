@@ -24,8 +24,9 @@ TimeMs end_of(const Pod& pod) {
 ClusterCache::ClusterCache(std::string cluster, ExtraGpuResources extra,
                            std::vector<std::string> other_schedulers,
                            std::vector<std::string> fatal_conditions,
-                           std::vector<std::string> topology_labels)
-    : node_options_{std::move(topology_labels), std::move(extra), std::move(fatal_conditions)},
+                           std::vector<std::string> topology_labels, NodeLabelKeys node_labels)
+    : node_options_{std::move(topology_labels), std::move(extra), std::move(node_labels),
+                    std::move(fatal_conditions)},
       other_schedulers_(std::move(other_schedulers)),
       outbox_(std::move(cluster)),
       nodes_(node_options_, outbox_,

@@ -37,14 +37,14 @@ namespace subak {
 // calls the core.
 class ClusterCache {
  public:
-  // `cluster`: the name of the cluster, which is in each update. `fatal_conditions` and
-  // `topology_labels`: see KubeNodeOptions. `extra`: resources that count as whole GPUs.
-  // `other_schedulers`: the schedulers of other queue managers. A pod that names one of them
-  // belongs to that queue manager.
+  // `cluster`: the name of the cluster, which is in each update. `fatal_conditions`,
+  // `topology_labels` and `node_labels`: see KubeNodeOptions. `extra`: resources that count as
+  // whole GPUs. `other_schedulers`: the schedulers of other queue managers. A pod that names one of
+  // them belongs to that queue manager.
   ClusterCache(std::string cluster, ExtraGpuResources extra,
                std::vector<std::string> other_schedulers,
                std::vector<std::string> fatal_conditions = default_fatal_conditions(),
-               std::vector<std::string> topology_labels = {});
+               std::vector<std::string> topology_labels = {}, NodeLabelKeys node_labels = {});
   ClusterCache(const ClusterCache&) = delete;
   ClusterCache& operator=(const ClusterCache&) = delete;
 

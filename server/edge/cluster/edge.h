@@ -60,8 +60,9 @@ struct EdgeOptions {
   std::vector<std::string> other_schedulers;
   // The value of KubeNodeOptions::fatal_conditions.
   std::vector<std::string> fatal_conditions = default_fatal_conditions();
-  // The value of KubeNodeOptions::topology_labels.
+  // The values of KubeNodeOptions::topology_labels and KubeNodeOptions::labels.
   std::vector<std::string> topology_labels;
+  NodeLabelKeys node_labels;
   // True: the edge has no thread, and the caller runs turn().
   // So a simulation of faults is reproducible.
   bool stepped = false;

@@ -377,6 +377,9 @@ bool Fleet::put(const NodeSpec& s, Left& l, const PodShape& p, std::uint64_t mas
   if (p.cpu_milli > 0 && l.cpu < p.cpu_milli) return false;
   if (p.memory_bytes > 0 && l.memory < p.memory_bytes) return false;
   if (l.pods < 1) return false;
+  const std::int64_t most = p.container_gpus > 0 ? p.container_gpus : p.gpus;
+  if (p.kind == GpuKind::kWhole && s.numa_gpus > 0 && most > s.numa_gpus) return false;
+  if (p.kind == GpuKind::kShared && s.one_replica && most > 1) return false;
   for (const ResourceCount& r : p.extended) {
     if (r.count > 0 && l.extended[r.name] < r.count) return false;
   }

@@ -107,6 +107,8 @@ class Fleet {
   // A gang of one shape, anywhere: could nodes that are broken into hold it, all of one product?
   bool fragments_hold(const GangRequest& request, ClusterId cluster, JobId owner) const;
   bool fragment(std::uint32_t id, const PodShape& pod) const;
+  // The fleet in which the nodes of all other fabrics are drained.
+  Fleet of_fabric(const std::string& fabric) const;
   std::string domain(const PodSlot& slot) const;
   // GPUs of the gang are of several products.
   bool several_products(const GangRequest& request, const Placement& placement) const;
@@ -115,6 +117,8 @@ class Fleet {
   // The domains of a node that NVLink does not join as a whole; empty: it does.
   std::vector<std::uint64_t> halves(std::uint32_t id, const PodShape& pod) const;
   bool exists_as(const GangRequest& request, Topology topology, std::uint32_t segment,
+                 ClusterId cluster, JobId owner) const;
+  bool exists_in(const GangRequest& request, Topology topology, std::uint32_t segment,
                  ClusterId cluster, JobId owner) const;
   std::int64_t segments_in(const NodeSpec& spec, Left room, const PodShape& pod,
                            const std::vector<std::uint64_t>& parts, std::int64_t size) const;
@@ -133,6 +137,8 @@ class Fleet {
   bool close_together(const GangRequest& request, ClusterId cluster, JobId owner) const;
   std::string scattered(const GangRequest& request, ClusterId cluster, JobId owner,
                         const Placement& placement) const;
+  std::string scattered_in(const GangRequest& request, ClusterId cluster, JobId owner,
+                           const Placement& placement) const;
   std::string broken_balance(const GangRequest& request, const Placement& placement) const;
 };
 

@@ -79,7 +79,23 @@ bool Fleet::exists_exclusive(const GangRequest& r, ClusterId cluster, JobId owne
   return false;
 }
 
+Fleet Fleet::of_fabric(const std::string& fabric) const {
+  Fleet of = *this;
+  for (auto& [id, n] : of.nodes) n.drained = n.drained || n.spec.fabric != fabric;
+  return of;
+}
+
 bool Fleet::exists_as(const GangRequest& r, Topology topology, std::uint32_t segment,
+                      ClusterId cluster, JobId owner) const {
+  if (!wants_one_fabric(r)) return exists_in(r, topology, segment, cluster, owner);
+  std::set<std::string> fabrics;
+  for (const auto& [id, n] : nodes) fabrics.insert(n.spec.fabric);
+  return std::any_of(fabrics.begin(), fabrics.end(), [&](const std::string& fabric) {
+    return of_fabric(fabric).exists_in(r, topology, segment, cluster, owner);
+  });
+}
+
+bool Fleet::exists_in(const GangRequest& r, Topology topology, std::uint32_t segment,
                       ClusterId cluster, JobId owner) const {
   const PodShape& pod = r.groups[0].shape;
   const bool gpus = pod.kind != GpuKind::kNone;
@@ -303,6 +319,13 @@ bool Fleet::close_together(const GangRequest& r, ClusterId cluster, JobId owner)
 // The fewest groups of the highest level; while that is one, the fewest in it of the next.
 std::string Fleet::scattered(const GangRequest& r, ClusterId cluster, JobId owner,
                              const Placement& p) const {
+  if (!wants_one_fabric(r)) return scattered_in(r, cluster, owner, p);
+  const std::string& fabric = nodes.at(p.slots[0].node.value).spec.fabric;
+  return of_fabric(fabric).scattered_in(r, cluster, owner, p);
+}
+
+std::string Fleet::scattered_in(const GangRequest& r, ClusterId cluster, JobId owner,
+                                const Placement& p) const {
   if (!close_together(r, cluster, owner) || several_products(r, p)) return "";
   const PodShape& pod = r.groups[0].shape;
   const std::string& product = nodes.at(p.slots[0].node.value).spec.product;
@@ -394,6 +417,12 @@ std::string Fleet::broken(const GangRequest& r, ClusterId cluster, JobId owner,
     if (!leaves_headroom(nodes.at(id).spec, rooms.at(id), pod_of(r, k)))
       return "rank " + std::to_string(k) + ": takes what is kept beside free GPUs";
   }
+  std::set<std::string> fabrics;
+  for (std::uint32_t k = 0; k < r.pods(); ++k) {
+    if (pod_of(r, k).kind == GpuKind::kNone) continue;
+    fabrics.insert(nodes.at(p.slots[k].node.value).spec.fabric);
+  }
+  if (wants_one_fabric(r) && fabrics.size() > 1) return "several fabrics";
   // Of one shape: what its pods may take, all of them may.
   if (r.groups.size() == 1 && several_products(r, p)) {
     if (!r.terms.mixed_products) return "several products";

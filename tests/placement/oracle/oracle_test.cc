@@ -146,6 +146,14 @@ class Twin {
     return placement;
   }
 
+  // Nodes that are broken into could hold the gang, in the fabric where it is.
+  bool hold_in_its_fabric(const GangRequest& request, ClusterId cluster, JobId owner,
+                          const Placement& placement) const {
+    if (!wants_one_fabric(request)) return naive_.fragments_hold(request, cluster, owner);
+    const std::string& fabric = naive_.nodes.at(placement.slots[0].node.value).spec.fabric;
+    return naive_.of_fabric(fabric).fragments_hold(request, cluster, owner);
+  }
+
   void judge(const GangRequest& request, ClusterId cluster, JobId owner,
              const std::optional<Placement>& placement) {
     naive_.ask(request);
@@ -161,7 +169,7 @@ class Twin {
     const GpuKind kind = request.groups[0].shape.kind;
     const bool small = placement && request.terms.topology == Topology::kAny &&
                        request.terms.segment == 0 && request.pods() > 1 && kind != GpuKind::kNone;
-    if (small && naive_.fragments_hold(request, cluster, owner)) {
+    if (small && hold_in_its_fabric(request, cluster, owner, *placement)) {
       for (const PodSlot& slot : placement->slots) {
         ASSERT_TRUE(naive_.fragment(slot.node.value, request.groups[0].shape))
             << to_text(request) << " breaks into node " << slot.node.value;

@@ -54,6 +54,7 @@ PodShape random_pod(Dice& dice, GpuKind kind) {
   p.kind = kind;
   if (kind == GpuKind::kWhole) p.gpus = std::int64_t{1} << dice.below(4);
   if (kind == GpuKind::kWhole && dice.chance(10)) p.gpus = 3;
+  if (p.gpus == 8 && dice.chance(30)) p.container_gpus = 4;
   if (kind == GpuKind::kMig) p.gpus = 1 + dice.below(2);
   if (kind == GpuKind::kMig) p.profile = kProfiles[dice.below(4)];
   if (kind == GpuKind::kShared) p.gpus = 1;
@@ -74,6 +75,8 @@ NodeSpec random_node(Dice& dice, std::uint32_t id, std::size_t depth) {
     levels.push_back(salt % 9 == 0 ? "" : "g" + std::to_string(id / (std::uint32_t{3} << k)));
   }
   s.set_levels(levels);
+  if (id % 9 != 4) s.fabric = id / 6 % 2 == 0 ? "east" : "west";
+  if (id % 16 == 8) s.numa_gpus = 4;
   switch (id % 8) {
     case 0:
     case 1:

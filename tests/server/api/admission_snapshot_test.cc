@@ -100,6 +100,9 @@ TEST(AdmissionSnapshot, TheLeadersConfigurationCounts) {
   config.break_glass_group = "sre";
   config.device_claims = DeviceClaims::kDeny;
   config.unknown_cluster = UnknownCluster::kDeny;
+  config.alignment = Alignment::kDeny;
+  config.alignment_namespaces = {{"team-*", Alignment::kOff}};
+  config.routes = {{"nb-*", "", "NVIDIA-A10-SHARED"}, {"", "quick", "NVIDIA-A30-MIG-1g.6gb"}};
   auto view = std::make_shared<View>(*test::fixed_view());
   view->policy.system_namespaces = {"infra-*"};
   auto clusters = std::make_shared<std::vector<ClusterView>>(*view->clusters);
@@ -110,6 +113,9 @@ TEST(AdmissionSnapshot, TheLeadersConfigurationCounts) {
   EXPECT_EQ(copy.config->break_glass_group, "sre");
   EXPECT_EQ(copy.config->device_claims, DeviceClaims::kDeny);
   EXPECT_EQ(copy.config->unknown_cluster, UnknownCluster::kDeny);
+  EXPECT_EQ(copy.config->alignment, Alignment::kDeny);
+  EXPECT_EQ(copy.config->alignment_namespaces, config.alignment_namespaces);
+  EXPECT_EQ(copy.config->routes, config.routes);
   EXPECT_EQ(copy.view->policy.system_namespaces, view->policy.system_namespaces);
   Compared compared(*view, config, copy);
   compared.expect_same(review_text(pod(container("example.com/gpu", "1"))));
@@ -246,6 +252,8 @@ class RandomState {
     spec.cpu_milli = static_cast<std::int64_t>(below(3)) * 64'000;
     if (below(2) == 0) spec.extended = {{"rdma/hca", static_cast<std::int64_t>(1 + below(8))}};
     spec.unhealthy_gpus = static_cast<std::int64_t>(below(3));
+    spec.numa_gpus = below(2) == 0 ? 4 : 0;
+    spec.numa_cpu_milli = below(2) == 0 ? 32'000 : 0;
     spec.unschedulable = below(4) == 0;
     if (below(2) == 0 && spec.product == kProducts[0]) {
       spec.mig_gpus = 1;

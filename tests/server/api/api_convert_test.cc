@@ -57,6 +57,7 @@ v1::GangRequest full_request() {
   shape->add_products("H100");
   shape->set_cpu_milli(1500);
   shape->set_memory_bytes(1 << 20);
+  shape->set_container_gpus(1);
   auto* extended = shape->add_extended();
   extended->set_name("rdma/hca");
   extended->set_count(1);
@@ -125,6 +126,10 @@ TEST(ApiConvert, NodesComeBackWhole) {
   in.set_unschedulable(true);
   in.set_unfit("condition GpuMemWatch");
   in.set_contradicts(true);
+  in.set_fabric("ib-a");
+  in.set_numa_gpus(4);
+  in.set_numa_cpu_milli(56'000);
+  in.set_one_replica(true);
   in.mutable_not_ready_since()->set_seconds(12);
   in.mutable_not_ready_since()->set_nanos(5'000'000);
   Check check;

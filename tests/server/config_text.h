@@ -1,0 +1,30 @@
+// Short ways to read a configuration from text, for the tests of server/config.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+#include "server/config/config.h"
+
+namespace subak::test {
+
+inline constexpr char kHeader[] = "apiVersion: subak.gpu/v1\nkind: Configuration\n";
+
+// The message of a refused file whose third line onwards is `body`; "" if it was accepted.
+inline std::string refusal(const std::string& body) {
+  Config config;
+  std::vector<Origin> origins;
+  return apply_yaml(kHeader + body, "subak.yaml", config, origins).value_or("");
+}
+
+inline Config accepted(const std::string& body) {
+  Config config;
+  std::vector<Origin> origins;
+  const auto error = apply_yaml(kHeader + body, "subak.yaml", config, origins);
+  EXPECT_EQ(error.value_or(""), "");
+  return config;
+}
+
+}  // namespace subak::test
