@@ -59,6 +59,7 @@ void put(const NodeSpec& n, v1::NodeSpec* out) {
   out->set_unschedulable(n.unschedulable);
   out->set_unfit(n.unfit);
   out->set_contradicts(n.contradicts);
+  out->set_gpus_unknown(n.gpus_unknown);
   if (n.not_ready_since_ms > 0)
     *out->mutable_not_ready_since() = to_timestamp(n.not_ready_since_ms);
 }

@@ -68,6 +68,7 @@ NodeSpec get(Check& check, const v1::NodeSpec& in) {
   out.unschedulable = in.unschedulable();
   out.unfit = in.unfit();
   out.contradicts = in.contradicts();
+  out.gpus_unknown = in.gpus_unknown();
   out.clock_behind_ms = check.number("clock_behind_ms", in.clock_behind_ms(), -limits::kMaxTimeMs,
                                      limits::kMaxTimeMs);
   if (in.has_not_ready_since()) {
@@ -118,6 +119,7 @@ void put(const NodeSpec& spec, v1::NodeSpec* out) {
   out->set_unschedulable(spec.unschedulable);
   out->set_unfit(spec.unfit);
   out->set_contradicts(spec.contradicts);
+  out->set_gpus_unknown(spec.gpus_unknown);
   out->set_clock_behind_ms(spec.clock_behind_ms);
   if (spec.not_ready_since_ms != 0) put(spec.not_ready_since_ms, out->mutable_not_ready_since());
 }

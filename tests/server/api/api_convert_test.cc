@@ -125,6 +125,7 @@ TEST(ApiConvert, NodesComeBackWhole) {
   in.set_unschedulable(true);
   in.set_unfit("condition GpuMemWatch");
   in.set_contradicts(true);
+  in.set_gpus_unknown(true);
   in.mutable_not_ready_since()->set_seconds(12);
   in.mutable_not_ready_since()->set_nanos(5'000'000);
   Check check;
