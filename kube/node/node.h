@@ -29,10 +29,11 @@
 //     - nvidia.com/mig.config.state is not success: pending, rebooting or failed
 //     - nvidia.com/mig.config names another configuration than the node offers (node_mig.h)
 //     - nvidia.com/gpu.deploy.device-plugin is paused-for-mig-change
+//     - the GPU Operator upgrades the driver, or has paused its parts (node_operator.h)
 //     - a condition of KubeNodeOptions::fatal_conditions is True
 //     - none of its GPUs is allocatable. Then its GPUs count as working, because no field says
 //       which GPUs are sick; pods on the node stay. If none is installed either, the labels of
-//       feature discovery say which slices the node has.
+//       feature discovery say which slices the node has. NodeSpec::gpus_unknown is true.
 //   Devices of another maker (KubeNodeOptions::extra_gpus) are whole GPUs, of the product "GPU".
 //
 // Contradictions (NodeSpec::contradicts). Only allocatable resources count, because a former
@@ -46,7 +47,7 @@
 //     inside the node; a label subak.gpu/gpus-per-domain that the product or the clique contradicts
 //   one of these labels should be a number but is not, or is more than a node can have
 // Sources: documentation of k8s-device-plugin, gpu-feature-discovery and mig-parted (its MIG
-// manager); Kubernetes API reference of Node v1.
+// manager), GPU Operator; Kubernetes API reference of Node v1.
 #pragma once
 
 #include <string>

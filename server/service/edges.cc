@@ -105,6 +105,7 @@ Result<std::vector<NamedEdge>> make_edges(const Config& config, const View& view
     options.cluster = cluster.name;
     options.extra_gpu_resources = config.gpu_kinds;
     options.topology_labels = config.topology_labels;
+    options.system_namespaces = config.system_namespaces;
     if (config.fatal_conditions) options.fatal_conditions = *config.fatal_conditions;
     options.other_schedulers = AdmissionConfig().other_schedulers;
     auto api =

@@ -19,6 +19,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
       assert(node.mig_gpus <= node.gpus && node.unhealthy_gpus <= node.gpus);
       assert(mig_cut(node.product, node.mig, node.mig_gpus) != MigCut::kTooMany);
       assert(!node.contradicts || !node.unfit.empty());
+      assert(!node.gpus_unknown || !node.unfit.empty());
     }
     fuzz::check_fleet(*nodes);
   } else {

@@ -62,6 +62,9 @@ struct EdgeOptions {
   std::vector<std::string> fatal_conditions = default_fatal_conditions();
   // The value of KubeNodeOptions::topology_labels.
   std::vector<std::string> topology_labels;
+  // The value of Policy::system_namespaces. Pods of the GPU Operator count only in these and in
+  // kSystemNamespaces.
+  std::vector<std::string> system_namespaces;
   // True: the edge has no thread, and the caller runs turn().
   // So a simulation of faults is reproducible.
   bool stepped = false;
