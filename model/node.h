@@ -66,8 +66,8 @@ struct GpuHeadroom {
 struct NodeSpec {
   // The name of the node in its cluster. Never empty.
   std::string name;
-  // The GPU product as NVIDIA's feature discovery names it: "NVIDIA-H100-80GB-HBM3". Empty: no
-  // GPUs.
+  // The GPU product as NVIDIA's feature discovery names it: "NVIDIA-H100-80GB-HBM3". Empty: it
+  // never had GPUs. A node that lost all its GPUs still has its product.
   std::string product;
   // The number of physical GPUs, at most limits::kMaxGpusPerNode.
   std::int64_t gpus = 0;

@@ -153,8 +153,9 @@ void Oracle::on(const fact::Reserved& f) {
     // (docs/design/0043).
     const bool held = std::any_of(slots_.begin(), slots_.end(),
                                   [&](const Slot& s) { return keeps(*before, s.at.node); });
-    const bool open = std::all_of(before->nodes.begin(), before->nodes.end(),
-                                  [this](const auto& k) { return is_open(k.node, true); });
+    const bool open = std::all_of(
+        before->nodes.begin(), before->nodes.end(),
+        [this](const auto& k) { return is_open(k.node, true) && node(k.node)->spec.gpus > 0; });
     const TimeMs free = free_at(*before, before->start_ms).most;
     const TimeMs start = std::max(before->start_ms, now_);
     const DurationMs length = length_of(*job(f.job));

@@ -160,6 +160,8 @@ void set_node(Decision& d, const state::Cluster& cluster, NodeSpec spec, const E
   spec = without_churn(std::move(spec));
   NodeId id = d.s.nodes().find(cluster.id, spec.name);
   const NodeSpec* old = id ? d.s.fleet().node(id) : nullptr;
+  // Pods that still run on a node whose GPUs are gone are charged for its product.
+  if (old != nullptr && spec.product.empty()) spec.product = old->product;
   keep_clique(spec, old, d.s.now());
   take_former_gpus(spec, old, d.s.now());
   set_rejections(d, id, spec);
@@ -279,7 +281,6 @@ void end_unknown_gpus(Decision& d) {
     must(spec.gpus_unknown && spec.gpus_unknown_ms != 0, "the GPUs of the node were unknown");
     spec.gpus_unknown_ms = 0;
     if (std::exchange(spec.former_gpus, false)) {
-      spec.product.clear();
       spec.mig.clear();
       spec.gpus = spec.unhealthy_gpus = spec.replicas = spec.mig_gpus = 0;
       spec.unfit.clear();
@@ -287,6 +288,7 @@ void end_unknown_gpus(Decision& d) {
     }
     end_claims_on(d, id);
     say(d, id, d.s.fleet().cluster_of(id), std::move(spec), drain_of(d, id));
+    sum_non_gpu_pods(d, id);
     evict_overcommit(d, id);
   }
 }
