@@ -175,9 +175,9 @@ inline constexpr std::size_t kMaxProducts = 10'000;  // GPU products ever seen; 
 inline constexpr std::size_t kMaxGpusPerNode = 64;
 // Levels of groups of nodes, each group inside the next: rack, block, superpod and one more.
 inline constexpr std::size_t kTopologyLevels = 4;
-// A node that loses its clique label stays in its clique for kCliqueKeptMs. NVIDIA's labeller
-// removes the label while it restarts, and reads the clique again every ten minutes.
-inline constexpr DurationMs kCliqueKeptMs = 10 * kMinuteMs;
+// A node stays in its clique for kCliqueKeptMs after it lost the label (DRA drivers restart).
+// While none of its GPUs is allocatable, its books and reservations stay for kGpusUnknownMs.
+inline constexpr DurationMs kCliqueKeptMs = 10 * kMinuteMs, kGpusUnknownMs = 10 * kMinuteMs;
 // At most this many nodes of a snapshot (`FleetView`) differ from the fleet; more are refused. This
 // suffices for the largest job with one pod per node, and for the domains that the job reserves.
 inline constexpr std::size_t kMaxFleetViewNodes = 16'384;

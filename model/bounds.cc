@@ -23,8 +23,7 @@ constexpr auto kPods = std::int64_t{limits::kMaxPodsPerJob};
 constexpr std::int64_t kSlicesPerGpu = 7, kMaxPort = 65'535;
 constexpr std::int64_t kLeast = INT64_MIN, kMost = INT64_MAX, kMost32 = UINT32_MAX;
 
-// All but the wishes of gangs. Where the least is kLeast, another rule refuses smaller values and
-// says which values are allowed.
+// All but the wishes of gangs. Where the least is kLeast, another rule refuses smaller values.
 constexpr std::array kOwnRows{
     Row{"account", "", 0, kName},
     Row{"accounts", "", 0, static_cast<std::int64_t>(limits::kMaxPriorityClasses)},
@@ -63,6 +62,7 @@ constexpr std::array kOwnRows{
     Row{"gpus", "", 0, kNodeGpus},
     Row{"gpus", "shape", 0, limits::kMaxGpusPerPod},
     Row{"gpus_per_domain", "", 0, kNodeGpus},
+    Row{"gpus_unknown_ms", "", 0, limits::kMaxTimeMs},
     Row{"grace_ms", "", 0, limits::kMaxTimeLimitMs},
     Row{"groups", "", 0, kPods},
     Row{"half_life_ms", "", kLeast, limits::kMaxTimeLimitMs},

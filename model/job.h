@@ -87,7 +87,8 @@ enum class Cause : std::uint8_t {
   kPreempted,
   // Its node disappeared.
   kNodeLost,
-  // A person cordoned or drained its node, and then the node disappeared.
+  // A person cordoned or drained its node, and then the node disappeared. Or it was evicted while
+  // the GPU Operator upgraded the driver of its node.
   kNodeDrained,
   // Its node rejected it before it ran.
   kRejected,

@@ -66,8 +66,8 @@ struct GpuHeadroom {
 struct NodeSpec {
   // The name of the node in its cluster. Never empty.
   std::string name;
-  // The GPU product as NVIDIA's feature discovery names it: "NVIDIA-H100-80GB-HBM3". Empty: no
-  // GPUs.
+  // The GPU product as NVIDIA's feature discovery names it: "NVIDIA-H100-80GB-HBM3". Empty: it
+  // never had GPUs. A node that lost all its GPUs still has its product.
   std::string product;
   // The number of physical GPUs, at most limits::kMaxGpusPerNode.
   std::int64_t gpus = 0;
@@ -126,6 +126,15 @@ struct NodeSpec {
   // True: the node's labels and resources contradict each other about its GPUs. `unfit` names these
   // labels and resources.
   bool contradicts = false;
+  // True: it is unknown how many GPUs work. None is allocatable, or the device plugin's pod is not
+  // ready; `unfit` says which. `gpus` is 0 if no field of the node states its GPUs either.
+  bool gpus_unknown = false;
+  // Since when `gpus_unknown` is true. Until limits::kGpusUnknownMs later, reservations of the node
+  // stay. 0: nothing is unknown, or that time is over. No edge reports this field.
+  TimeMs gpus_unknown_ms = 0;
+  // True: the edge reports no GPUs, and the fields about GPUs are those of the last report with
+  // GPUs. Only while `gpus_unknown_ms` is set. No edge reports this field.
+  bool former_gpus = false;
   // How far the node's clock is behind the service's clock: whole seconds, in milliseconds.
   // Negative: the clock is ahead. 0: the difference is below limits::kClockOffMs or not measured.
   DurationMs clock_behind_ms = 0;
@@ -190,6 +199,9 @@ struct NodeSpec {
     v(34, "numa_gpus", numa_gpus);
     v(35, "numa_cpu_milli", numa_cpu_milli);
     v(36, "one_replica", one_replica);
+    v(37, "gpus_unknown", gpus_unknown);
+    v(38, "gpus_unknown_ms", gpus_unknown_ms);
+    v(39, "former_gpus", former_gpus);
     if (!rack.empty() || !above.empty()) above.insert(above.begin(), std::move(rack));
     if (above != levels) levels = std::move(above);
   }

@@ -63,6 +63,7 @@ void put(const NodeSpec& n, v1::NodeSpec* out) {
   out->set_numa_cpu_milli(n.numa_cpu_milli);
   out->set_one_replica(n.one_replica);
   out->set_contradicts(n.contradicts);
+  out->set_gpus_unknown(n.gpus_unknown);
   if (n.not_ready_since_ms > 0)
     *out->mutable_not_ready_since() = to_timestamp(n.not_ready_since_ms);
 }

@@ -81,6 +81,8 @@ std::vector<std::string> guard_paths() {
                {"webhooks.yaml", "webhook-update.yaml", "policies.yaml", "gate-policy.yaml"});
 }
 
-std::vector<std::string> right_paths() { return paths(kRights, {"flow.yaml", "rbac.yaml"}); }
+std::vector<std::string> right_paths() {
+  return paths(kRights, {"flow.yaml", "rbac.yaml", "preflight.yaml"});
+}
 
 }  // namespace subak::cli

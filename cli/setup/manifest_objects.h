@@ -19,7 +19,8 @@ std::vector<ServiceRight> service_rights();
 // Returns the paths of the objects that intercept requests, in the order of removal: policy
 // bindings, policies, webhooks.
 std::vector<std::string> guard_paths();
-// Returns the paths of the objects that the service needs while it works, in the order of removal.
+// Returns the paths of the objects that grant rights, in the order of removal: those that the
+// service needs while it works, and the role for preflight.
 std::vector<std::string> right_paths();
 
 }  // namespace subak::cli

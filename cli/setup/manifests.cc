@@ -108,6 +108,7 @@ class Manifests {
     if (wants(ManifestPart::kAccess)) {
       add(access());
       add(flow());
+      add(file("preflight.yaml"));
     }
     if (wants(ManifestPart::kService) && !o_.image.empty()) {
       if (o_.state.empty()) {

@@ -3,26 +3,11 @@
 #include <algorithm>
 
 #include "cli/setup/manifests.h"
+#include "cli/setup/some.h"
 #include "core/names.h"
 
 namespace subak::cli {
 namespace {
-
-constexpr std::size_t kShown = 3;
-
-// Returns "a, b, c and 4 more".
-template <class Range>
-std::string some(const Range& names) {
-  std::string out;
-  std::size_t shown = 0;
-  for (const std::string& name : names) {
-    if (shown == kShown) {
-      return out + " and " + std::to_string(names.size() - kShown) + " more";
-    }
-    out += (shown++ == 0 ? "" : ", ") + name;
-  }
-  return out;
-}
 
 std::string count(std::size_t n, std::string_view one, std::string_view many) {
   return std::to_string(n) + " " + std::string(n == 1 ? one : many);
@@ -37,6 +22,7 @@ class Judge {
     nodes();
     rights();
     devices();
+    gpu_operator();
     quotas();
     other_managers();
     owners();
@@ -126,6 +112,12 @@ class Judge {
     if (c_.device_classes.empty()) return;
     say(Level::kBlocker, "GPUs are given by device classes (DRA), which are not counted yet",
         some(c_.device_classes), "keep the GPUs that Subak shares with the device plugin");
+  }
+
+  void gpu_operator() {
+    for (Finding& f : judge_gpu_operator(c_.gpu_operator, is_managed(c_.gpu_operator.ns))) {
+      out_.push_back(std::move(f));
+    }
   }
 
   void quotas() {

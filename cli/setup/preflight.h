@@ -6,7 +6,8 @@
 // - k8s.io/api admissionregistration/v1 (webhooks are called by configuration name),
 // - k8s.io/api scheduling/v1 (preemption), resource/v1 (device classes),
 // - kubernetes-sigs/kueue, kubernetes-sigs/karpenter, NVIDIA/KAI-Scheduler, volcano-sh/volcano,
-//   kubeflow, ray-project (their API groups).
+//   kubeflow, ray-project (their API groups),
+// - those of gpu_operator_facts.h.
 //
 // Threads: one at a time; judge() is a pure function.
 #pragma once
@@ -19,6 +20,7 @@
 #include <string_view>
 #include <vector>
 
+#include "cli/setup/gpu_operator_facts.h"
 #include "cli/setup/kube_caller.h"
 #include "core/error.h"
 #include "core/text.h"
@@ -104,6 +106,8 @@ struct ClusterFacts {
   std::map<std::string, GpuPods> gpu_pods;
   // Device classes of Dynamic Resource Allocation that give GPUs.
   std::vector<std::string> device_classes;
+  // What NVIDIA's GPU Operator says, and the nodes of device plugin and DRA driver.
+  GpuOperatorFacts gpu_operator;
   // Rights that the service's user lacks: "patch pods".
   std::vector<std::string> denied;
   // True: the user has at least one of the rights.
@@ -132,6 +136,10 @@ struct ServiceFacts {
 // unreadable kinds in `unread`. An error means that the API server is unreachable, or that nothing
 // is readable.
 Result<ClusterFacts> read_cluster(KubeCaller& api, const std::string& user);
+
+// Returns the findings about the GPU Operator: settings that clash with Subak or with each other
+// (gpu_operator.cc). `is_managed`: true if Subak manages the operator's namespace.
+std::vector<Finding> judge_gpu_operator(const GpuOperatorFacts& facts, bool is_managed);
 
 // Returns the findings: blockers first, then warnings, then notes.
 std::vector<Finding> judge(const ClusterFacts& cluster, const ServiceFacts& service);

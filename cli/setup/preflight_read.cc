@@ -46,6 +46,7 @@ class Reader {
     if (facts_.groups.contains("resource.k8s.io")) {
       list("/apis/resource.k8s.io/v1/deviceclasses", [&](json::Value v) { take_class(v); });
     }
+    read_gpu_operator(api_, facts_.groups, facts_.gpu_operator, facts_.unread);
     read_rights(user);
     return std::nullopt;
   }
@@ -84,6 +85,7 @@ class Reader {
   }
 
   void take_node(json::Value node) {
+    take_operator_node(node, facts_.gpu_operator);
     const auto status = json::member(node, "status");
     const auto capacity = status ? json::member(*status, "capacity") : std::nullopt;
     if (!capacity) return;

@@ -262,6 +262,8 @@ void end_backoffs(Decision& d);
 // node.cc: removes nodes from their clique if their clique label has been missing for
 // limits::kCliqueKeptMs.
 void end_cliques(Decision& d);
+// node.cc: believes the reports of nodes whose GPUs have been unknown for limits::kGpusUnknownMs.
+void end_unknown_gpus(Decision& d);
 
 // non_gpu_pod.cc: records that a non-GPU pod is on a node, which must exist.
 void see_non_gpu_pod(Decision& d, ClusterId cluster, const PodRecord& pod);

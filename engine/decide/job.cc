@@ -269,6 +269,7 @@ void decide(Decision& d, const in::Tick& /*i*/) {
   end_backoffs(d);
   begin_and_end_drains(d);
   end_cliques(d);
+  end_unknown_gpus(d);
   close_rows(d);
 }
 

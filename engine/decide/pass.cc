@@ -101,6 +101,13 @@ bool could_fit(const Decision& d, const state::Reservation& r, const state::Job&
   return true;
 }
 
+// True if other jobs hold GPUs of the reserved nodes, or if it is unknown which of their GPUs work.
+bool waits_for_nodes(const Decision& d, const state::Reservation& r, const state::Job& job) {
+  return derive::FreeFor(d.s, job, r.start_ms).is_held(r.nodes) ||
+         std::any_of(r.nodes.begin(), r.nodes.end(),
+                     [&](NodeId node) { return derive::is_unknown(d.s, node); });
+}
+
 // kNew: reservations of this pass, which it does not cancel.
 enum class Reserved { kAll, kNew };
 
@@ -118,7 +125,7 @@ bool start_reserved(Decision& d, Reserved which) {
       must(d.s.clusters().reservation_of(r.job) == nullptr,
            "a job that started has no reservation");
       any = true;
-    } else if (which != Reserved::kNew && !derive::FreeFor(d.s, job, r.start_ms).is_held(r.nodes)) {
+    } else if (which != Reserved::kNew && !waits_for_nodes(d, r, job)) {
       cancel_reservation(d, r, found.blocked_by_rule.has_value());
     }
   }

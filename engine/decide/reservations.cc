@@ -72,7 +72,7 @@ bool is_before_drains(const Decision& d, const Reservation& r) {
 }
 
 ReserveCause cause_of_delay(const Decision& d, const Reservation& r) {
-  if (!derive::all_open(d.s, r.nodes) || is_free_in_time(d, r)) return ReserveCause::kNode;
+  if (!derive::may_stay(d.s, r) || is_free_in_time(d, r)) return ReserveCause::kNode;
   const derive::FreeFor free(d.s, d.s.jobs().at(r.job), r.start_ms);
   const bool overrun = std::any_of(r.nodes.begin(), r.nodes.end(), [&](NodeId node) {
     return free.any(node, [&](const state::Job& job) {
@@ -148,8 +148,7 @@ bool mend(Decision& d, PassMemory& memory) {
   bool any = false;
   for (const Reservation& r : all_reservations(d)) {
     const bool in_time = r.estimated || is_free_in_time(d, r);
-    if (in_time && is_before_drains(d, r) && (known_open || derive::all_open(d.s, r.nodes)))
-      continue;
+    if (in_time && is_before_drains(d, r) && (known_open || derive::may_stay(d.s, r))) continue;
     const ReserveCause cause = cause_of_delay(d, r);
     const state::Job& job = d.s.jobs().at(r.job);
     auto start = best_start(d, job);

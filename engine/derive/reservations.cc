@@ -247,9 +247,21 @@ MilliGpu held_on(const State& s, const std::vector<NodeId>& nodes) {
   return sum;
 }
 
-bool all_open(const State& s, const std::vector<NodeId>& nodes) {
-  return std::all_of(nodes.begin(), nodes.end(),
-                     [&](NodeId node) { return s.fleet().takes_pods(node); });
+bool is_unknown(const State& s, NodeId node) {
+  const NodeSpec* const spec = s.fleet().node(node);
+  return spec != nullptr && spec->gpus_unknown_ms != 0 && spec->ready && !spec->unschedulable &&
+         !s.fleet().drained(node);
+}
+
+bool may_stay(const State& s, const state::Reservation& r) {
+  const auto& groups = s.fleet().request(s.jobs().at(r.job).shape).groups;
+  const bool all_gpus = std::none_of(groups.begin(), groups.end(), [](const PodGroup& group) {
+    return group.shape.kind == GpuKind::kNone;
+  });
+  return std::all_of(r.nodes.begin(), r.nodes.end(), [&](NodeId node) {
+    if (is_unknown(s, node)) return true;
+    return s.fleet().takes_pods(node) && (!all_gpus || s.fleet().node(node)->gpus > 0);
+  });
 }
 
 bool gone_before_drains(const State& s, const state::Job& job, const std::vector<NodeId>& nodes,

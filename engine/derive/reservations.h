@@ -94,9 +94,13 @@ std::optional<Start> promised_start(const State& s, Search& search, const state:
 std::optional<Start> estimated_start(const State& s, Search& search, const state::Job& job);
 // Returns the milli-GPU that jobs hold on these nodes.
 MilliGpu held_on(const State& s, const std::vector<NodeId>& nodes);
-// True if Subak may place pods on all these nodes: each node is present, ready and fit, and neither
-// cordoned nor drained (Fleet::takes_pods()).
-bool all_open(const State& s, const std::vector<NodeId>& nodes);
+// True if it is unknown since a short time how many GPUs of the node work
+// (NodeSpec::gpus_unknown_ms), and nothing else is known against the node.
+bool is_unknown(const State& s, NodeId node);
+// True if the reservation may stay on its nodes: for each node, is_unknown() is true, or Subak may
+// place pods on it (Fleet::takes_pods()). If all pods of the job ask for GPUs, each node must also
+// have GPUs.
+bool may_stay(const State& s, const state::Reservation& r);
 // True if the job would end before the planned drain of each node that has one. The job would start
 // at `start_ms`, or when the node is free if that is later.
 bool gone_before_drains(const State& s, const state::Job& job, const std::vector<NodeId>& nodes,

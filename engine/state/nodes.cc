@@ -40,7 +40,7 @@ TimeMs Nodes::seen_since(NodeId id) const {
 }
 
 void Nodes::set(ClusterId cluster, const std::string& name, NodeId id, TimeMs since,
-                TimeMs clique_lost_ms) {
+                TimeMs clique_lost_ms, TimeMs gpus_unknown_ms) {
   must(static_cast<bool>(id) && !name.empty(), "a node has a number and a name");
   const auto [it, added] = by_name_.try_emplace({cluster, name}, id);
   must(it->second == id, "a node keeps its number");
@@ -48,6 +48,7 @@ void Nodes::set(ClusterId cluster, const std::string& name, NodeId id, TimeMs si
   seen_since_.try_emplace(id, since);
   last_ = std::max(last_, id);
   lost_cliques_.set(id, clique_lost_ms);
+  unknown_.set(id, gpus_unknown_ms);
   must(seen_since_.size() == by_name_.size(), "each node has been seen since some time");
   ++version_;
 }
@@ -84,6 +85,7 @@ void Nodes::remove(ClusterId cluster, const std::string& name) {
   set_drain(it->second, {});
   must(seen_since_.erase(it->second) == 1, "a node has been seen");
   lost_cliques_.set(it->second, 0);
+  unknown_.set(it->second, 0);
   by_name_.erase(it);
   must(seen_since_.size() == by_name_.size(), "each node has been seen since some time");
   ++version_;
@@ -111,7 +113,7 @@ void Nodes::check() const {
     must(seen_since_.contains(id), "a node has been seen");
   }
   must(seen_since_.size() == by_name_.size(), "nothing else has");
-  for (const NodeTimes* const times : {&planned_, &drain_ends_, &lost_cliques_}) {
+  for (const NodeTimes* const times : {&planned_, &drain_ends_, &lost_cliques_, &unknown_}) {
     for (const auto& [at, id] : times->all()) {
       must(ids.contains(id) && times->of(id) == at, "what is due is of a node that is there, once");
     }

@@ -69,6 +69,9 @@ class Nodes {
   std::optional<std::pair<TimeMs, NodeId>> first_lost_clique() const {
     return lost_cliques_.first();
   }
+  // Returns the node whose GPUs are unknown for the longest time, and since when
+  // (NodeSpec::gpus_unknown_ms).
+  std::optional<std::pair<TimeMs, NodeId>> first_unknown() const { return unknown_.first(); }
   // Grows with each change or removal of a node.
   std::uint64_t version() const { return version_; }
   // Returns the times of the node's drain if the drain is planned or ends by itself. Otherwise both
@@ -83,10 +86,10 @@ class Nodes {
   std::optional<std::pair<TimeMs, NodeId>> next_drain() const;
 
   // Adds a node, or updates one. The id of an existing node must stay the same (asserted), and so
-  // does the time since which it is known. `clique_lost_ms` is the value of
-  // NodeSpec::clique_lost_ms.
+  // does the time since which it is known. `clique_lost_ms` and `gpus_unknown_ms` are the values of
+  // NodeSpec.
   void set(ClusterId cluster, const std::string& name, NodeId id, TimeMs since,
-           TimeMs clique_lost_ms = 0);
+           TimeMs clique_lost_ms = 0, TimeMs gpus_unknown_ms = 0);
   // Sets when the node's drain begins and ends. The node must exist (asserted). For a node that is
   // already drained, `times.from_ms` is 0.
   void set_drain(NodeId id, const DrainTimes& times);
@@ -115,6 +118,8 @@ class Nodes {
   std::uint64_t planned_version_ = 1;
   // The nodes that lost their clique label, by NodeSpec::clique_lost_ms.
   NodeTimes lost_cliques_;
+  // The nodes whose GPUs are unknown, by NodeSpec::gpus_unknown_ms.
+  NodeTimes unknown_;
   NodeId last_;
   TimeMs billed_until_ = 0;
   std::uint64_t version_ = 1;

@@ -13,6 +13,7 @@
 #include "kube/json.h"
 #include "kube/node/node_gpus.h"
 #include "kube/node/node_mig.h"
+#include "kube/node/node_operator.h"
 #include "kube/pod.h"
 #include "kube/quantity.h"
 
@@ -47,7 +48,11 @@ class NodeReader {
     }
     read_nvlink(spec_, contradictions);
     read_node_labels(options_.labels, spec_, contradictions);
-    if (spec_.gpus > 0) read_fitness(none_works, std::move(contradictions));
+    spec_.gpus_unknown = none_works && (spec_.gpus > 0 || names_gpus());
+    if (spec_.gpus > 0 || spec_.gpus_unknown) {
+      if (spec_.gpus == 0) contradictions.clear();  // no statement about a GPU is left
+      read_fitness(none_works, std::move(contradictions));
+    }
     return std::move(spec_);
   }
 
@@ -112,17 +117,26 @@ class NodeReader {
     });
   }
 
+  // True if the node has had GPUs: a kubelet reports 0 of a resource whose plugin has stopped.
+  bool names_gpus() const {
+    return std::any_of(capacity_.begin(), capacity_.end(), [this](const auto& entry) {
+      return gpu_kind_of(entry.first, options_.extra_gpus) != GpuKind::kNone;
+    });
+  }
+
   void read_fitness(bool none_works, std::vector<std::string> why) {
     spec_.contradicts = !why.empty();
     std::vector<std::string> causes = mig_manager_causes(spec_, none_works);
     std::move(causes.begin(), causes.end(), std::back_inserter(why));
+    causes = gpu_operator_causes(spec_);
+    std::move(causes.begin(), causes.end(), std::back_inserter(why));
     for (const std::string& type : faults_) why.push_back("condition " + type);
     if (none_works) {
       spec_.unhealthy_gpus = 0;
-      why.push_back("none of its " + std::to_string(spec_.gpus) + " GPUs is allocatable");
+      const std::string all = spec_.gpus > 0 ? std::to_string(spec_.gpus) + " " : "";
+      why.push_back("none of its " + all + "GPUs is allocatable");
     }
-    for (const std::string& one : why) spec_.unfit += (spec_.unfit.empty() ? "" : ", ") + one;
-    spec_.unfit = cut_text(spec_.unfit, limits::kMaxTextBytes - kCutNoteBytes);
+    add_unfit(spec_, why);
   }
 
   static std::optional<json::Value> object_in(json::Value in, std::string_view name) {

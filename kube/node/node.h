@@ -30,10 +30,11 @@
 //     - nvidia.com/mig.config.state is not success: pending, rebooting or failed
 //     - nvidia.com/mig.config names another configuration than the node offers (node_mig.h)
 //     - nvidia.com/gpu.deploy.device-plugin is paused-for-mig-change
+//     - the GPU Operator upgrades the driver, or has paused its parts (node_operator.h)
 //     - a condition of KubeNodeOptions::fatal_conditions is True
 //     - none of its GPUs is allocatable. Then its GPUs count as working, because no field says
 //       which GPUs are sick; pods on the node stay. If none is installed either, the labels of
-//       feature discovery say which slices the node has.
+//       feature discovery say which slices the node has. NodeSpec::gpus_unknown is true.
 //   NUMA and RDMA: the labels of KubeNodeOptions::labels. The kubelet reports neither its policy
 //     nor its NUMA nodes, so an operator's tools must write these labels.
 //   Devices of another maker (KubeNodeOptions::extra_gpus) are whole GPUs, of the product "GPU".
@@ -49,7 +50,7 @@
 //     inside the node; a label subak.gpu/gpus-per-domain that the product or the clique contradicts
 //   one of these labels should be a number but is not, or is more than a node can have
 // Sources: documentation of k8s-device-plugin, gpu-feature-discovery and mig-parted (its MIG
-// manager); Kubernetes API reference of Node v1.
+// manager), GPU Operator; Kubernetes API reference of Node v1.
 #pragma once
 
 #include <string>

@@ -3,12 +3,16 @@
 // Threads: any; pure functions.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
 
 namespace subak {
+
+// The most bytes of a label's value in a message. In a cluster, a value has at most 63 bytes.
+inline constexpr std::size_t kMostValueBytes = 80;
 
 // Reads a number that has only digits and fits 63 bits. Returns nullopt for other text.
 std::optional<std::int64_t> label_number(std::string_view value);

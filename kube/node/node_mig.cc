@@ -19,7 +19,6 @@ namespace {
 constexpr std::string_view kPaused = "paused-for-mig-change";
 constexpr std::string_view kDone = "success";
 constexpr std::string_view kCountSuffix = ".count";
-constexpr std::size_t kMostValueBytes = 80;  // a label's value in a cluster has at most 63 bytes
 constexpr std::int64_t kMostSlices = std::int64_t{limits::kMaxGpusPerNode} * kMilliPerGpu;
 
 // Skips digits and then `word`. Returns false if either is missing.

@@ -15,6 +15,11 @@ import tempfile
 import time
 import unittest
 
+try:
+    import yaml
+except ImportError:
+    yaml = None
+
 from standin_cluster import ADMISSION, FOREIGN, GATE, GUARDS, RIGHTS, Cluster
 
 SUBAK, SUBAKD, STANDIN = (os.path.abspath(sys.argv.pop(1)) for _ in range(3))
@@ -210,6 +215,132 @@ class Preflight(Case):
         self.run_subak("cluster", "mode", "main", "enforce", "--reason", "test")
         self.assertEqual(self.level_of("no account names"), set())
         self.assertEqual(self.level_of("the API server does not ask Subak about their pods"), {"warning"})
+
+
+class GpuOperator(Case):
+    """NVIDIA's GPU Operator in the cluster: as it should be, and with settings that clash."""
+
+    POLICIES = "/apis/nvidia.com/v1/clusterpolicies"
+    SLICES = "/apis/resource.k8s.io/v1/resourceslices"
+
+    def setUp(self):
+        super().setUp()
+        self.cluster.make_namespace("team-a", "true")
+
+    def make_node(self, name, **labels):
+        counts = {"nvidia.com/gpu": "8"}
+        labels = {f"nvidia.com/{key.replace('_', '.')}": value for key, value in labels.items()}
+        self.cluster.make("/api/v1/nodes", name, metadata={"labels": labels}, status={"capacity": counts, "allocatable": counts})
+
+    def make_policy(self, name="cluster-policy", state="ready", **spec):
+        whole = {
+            "cdi": {"enabled": True, "nriPluginEnabled": False}, "mig": {"strategy": "mixed"},
+            "toolkit": {"enabled": True, "env": [{"name": "ACCEPT_NVIDIA_VISIBLE_DEVICES_ENVVAR_WHEN_UNPRIVILEGED", "value": "false"}]},
+            "devicePlugin": {"enabled": True, "config": {"name": "sharing", "default": "any"}},
+            "driver": {"upgradePolicy": {"autoUpgrade": True, "maxParallelUpgrades": 1,
+                                         "waitForCompletion": {"podSelector": "subak.gpu/account"}}}, **spec}  # fmt: skip
+        self.cluster.make(self.POLICIES, name, spec=whole, status={"state": state, "namespace": "gpu-operator"})
+
+    def make_configs(self, **texts):
+        self.cluster.make("/api/v1/namespaces/gpu-operator/configmaps", "sharing", data=texts)
+
+    def config(self, ways, more=""):
+        rows = "".join(f"  {way}:\n    resources: [{{name: nvidia.com/gpu, replicas: 4}}]\n" for way in ways)
+        return f"version: v1\nsharing:\n{rows}{more}"
+
+    def said(self, code=0):
+        """All findings by what they say, without the two notes that every run against the stand-in has."""
+        found = {f["what"]: f for f in json.loads(self.run_subak("--output", "json", "preflight", code=code))["findings"]}
+        self.assertEqual(self.cluster.writes(), [])
+        del found["the service was not asked for its accounts and modes"], found["Kubernetes 1.36 sets the gate by itself"]
+        return found
+
+    def test_an_operator_as_it_should_be(self):
+        self.make_node("n1", **{"mig_config": "all-1g.10gb", "device-plugin_config": "any"})
+        self.make_node("n2")
+        self.make_configs(any=self.config(["timeSlicing"], "    failRequestsGreaterThanOne: true\n"))
+        self.make_policy()
+        self.cluster.make(self.SLICES, "s", spec={"driver": "gpu.nvidia.com", "nodeName": "n3", "devices": [{"name": "gpu-0"}]})
+        self.assertEqual(self.said(), {})
+
+    def test_eight_clashes_are_named_and_nothing_else(self):
+        self.make_node("n1", mig_config="all-1g.10gb")
+        for name, config in (("n2", "both"), ("n3", "gone"), ("n4", "")):
+            self.make_node(name, **({"device-plugin_config": config} if config else {}))
+        self.make_configs(any=self.config(["timeSlicing"]), both=self.config(["timeSlicing", "mps"]), unused="{")
+        self.make_policy(cdi={"enabled": False}, mig={"strategy": "none"}, toolkit={"enabled": True}, devicePlugin={
+            "config": {"name": "sharing", "default": "any"}, "env": [{"name": "DEVICE_LIST_STRATEGY", "value": "cdi-cri"}]},
+            driver={"upgradePolicy": {"autoUpgrade": True, "maxParallelUpgrades": 1}})  # fmt: skip
+        self.cluster.make(self.SLICES, "s", spec={"driver": "gpu.nvidia.com", "nodeName": "n4", "devices": [{"name": "gpu-0"}]})
+        said = self.said(code=1)
+        wanted = {  # what: (level, part of where, part of todo)
+            "the device plugin and the DRA driver give the same GPUs twice": ("blocker", "n4", "resources.gpus.enabled: false"),
+            "a container may take GPUs by the variable NVIDIA_VISIBLE_DEVICES":
+                ("warning", "toolkit.env", 'ACCEPT_NVIDIA_VISIBLE_DEVICES_ENVVAR_WHEN_UNPRIVILEGED: "false"'),
+            "the device plugin gives GPUs by CDI, but CDI is off": ("blocker", "DEVICE_LIST_STRATEGY: cdi-cri", "cdi.enabled: true"),
+            "the device plugin offers cut GPUs as whole ones, so Subak closes nodes":
+                ("warning", "n1 (all-1g.10gb)", "mig.strategy: mixed"),
+            "the device plugin refuses time-slicing beside MPS": ("blocker", "gpu-operator/sharing: both", "remove sharing.mps"),
+            "a pod may ask for several replicas of a GPU, and pays for them, but gets no larger part":
+                ("warning", "gpu-operator/sharing: any", "failRequestsGreaterThanOne: true"),
+            "the device plugin has no such configuration, so it does not start":
+                ("blocker", "gone, named by nodes n3", "gpu-operator/sharing"),
+            "a driver upgrade evicts jobs that run":
+                ("warning", "driver.upgradePolicy", "waitForCompletion.podSelector: subak.gpu/account"),
+        }  # fmt: skip
+        self.assertEqual(set(said), set(wanted))
+        for what, (level, where, todo) in wanted.items():
+            self.assertEqual(said[what]["level"], level, what)
+            self.assertIn(where, said[what]["where"])
+            self.assertIn(todo, said[what]["todo"])
+
+    def test_what_may_not_be_read_is_named_and_what_is_away_is_no_error(self):
+        self.make_node("n1")
+        self.assertEqual(self.said(), {})  # no kinds of the operator at all
+        self.make_policy()
+        self.assertIn("the device plugin has no configuration, so it does not start", self.said(code=1))  # no ConfigMap
+        self.make_configs(any="version: v1")
+        refusal = {"kind": "Status", "status": "Failure", "reason": "Forbidden", "code": 403, "message": "not you"}
+        for path in ("/api/v1/namespaces/gpu-operator/configmaps", "/apis/nvidia.com/v1alpha1/gpuclusters"):
+            self.cluster.call("POST", "/standin/fault", {"method": "GET", "path": path, "times": 9, "code": 403,
+                                                         "body": json.dumps(refusal)})  # fmt: skip
+        said = self.said()
+        self.assertEqual([f["where"] for f in said.values()], ["gpuclusters, configmaps"])
+
+    @unittest.skipIf(yaml is None, "python3-yaml is not installed")
+    def test_its_role_grants_what_it_reads(self):
+        self.make_node("n1")
+        self.make_policy()
+        self.make_configs(any="version: v1")
+        self.cluster.make(self.SLICES, "s", spec={})
+        self.said()
+        role = yaml.safe_load((pathlib.Path(__file__).parents[2] / "deploy/kubernetes/preflight.yaml").read_text(encoding="utf-8"))
+        granted = {(group, kind, verb) for rule in role["rules"] for group in rule["apiGroups"]
+                   for kind in rule["resources"] for verb in rule["verbs"]}  # fmt: skip
+        rows = [r for r in self.cluster.call("GET", "/standin/seen") if "Python" not in r["agent"]]
+        needed = set()
+        for row in rows:
+            parts = row["path"].split("?")[0].strip("/").split("/")
+            group, rest = ("", parts[2:]) if parts[0] == "api" else (parts[1] if len(parts) > 1 else "", parts[3:])
+            if rest[:1] == ["namespaces"] and len(rest) > 2:
+                rest = rest[2:]
+            if rest and not rest[0].startswith("self"):  # every user may ask about himself
+                verb = "create" if row["method"] == "POST" else "get" if len(rest) > 1 else "list"
+                needed.add((group, rest[0], verb))
+        self.assertIn(("nvidia.com", "clusterpolicies", "list"), needed)
+        self.assertIn(("", "configmaps", "get"), needed)
+        self.assertEqual(needed - granted, set())
+
+    def test_two_kinds_and_a_managed_namespace(self):
+        self.make_node("n1")
+        self.make_configs(any="version: v1")
+        self.make_policy(state="notReady")
+        self.assertEqual(self.said()["the GPU Operator is not ready"]["where"], "ClusterPolicy cluster-policy (notReady)")
+        self.cluster.make("/apis/nvidia.com/v1alpha1/gpuclusters", "gpu-cluster", status={"state": "notReady", "namespace": "gpu"})
+        self.cluster.make_namespace("gpu", "true")
+        said = self.said(code=1)
+        self.assertIn("a ClusterPolicy and a GPUCluster exclude each other", said)
+        self.assertIn("systemNamespaces: [gpu]", said["Subak would gate the pods with which the GPU Operator checks its nodes"]["todo"])
 
 
 class Suggest(Case):

@@ -157,7 +157,8 @@ TEST(ManifestObjects, WhatInterceptsGoesInOrder) {
   EXPECT_EQ(right_paths(), (std::vector<std::string>{
                                "/apis/flowcontrol.apiserver.k8s.io/v1/flowschemas/subak",
                                "/apis/rbac.authorization.k8s.io/v1/clusterrolebindings/subak",
-                               "/apis/rbac.authorization.k8s.io/v1/clusterroles/subak"}));
+                               "/apis/rbac.authorization.k8s.io/v1/clusterroles/subak",
+                               "/apis/rbac.authorization.k8s.io/v1/clusterroles/subak-preflight"}));
 }
 
 ClusterFacts quiet() {
@@ -260,6 +261,104 @@ TEST(Preflight, LabelsModesAndAccountsBelongTogether) {
       says(findings, Level::kWarning, "the API server does not ask Subak about their pods open"));
   EXPECT_TRUE(says(findings, Level::kNote, "lax (2 pods)"));
   EXPECT_TRUE(says(judge(c, ServiceFacts()), Level::kNote, "was not asked"));
+}
+
+GpuOperatorFacts operator_facts() {
+  GpuOperatorFacts f;
+  f.objects = {{"ClusterPolicy", "cluster-policy", "ready"}};
+  f.values.name = "cluster-policy";
+  f.values.toolkit_env = {{"ACCEPT_NVIDIA_VISIBLE_DEVICES_ENVVAR_WHEN_UNPRIVILEGED", "false"}};
+  f.values.upgrades.waits_for = "subak.gpu/account";
+  f.values.upgrades.automatic = true;
+  return f;
+}
+
+TEST(GpuOperator, HowGpusGetIntoContainers) {
+  auto f = operator_facts();
+  EXPECT_EQ(levels(judge_gpu_operator(f, false)), "");
+  f.values.cdi = false;
+  EXPECT_TRUE(says(judge_gpu_operator(f, false), Level::kBlocker,
+                   "by a variable, which the toolkit ignores"));
+  f.values.plugin_env = {{"DEVICE_LIST_STRATEGY", "volume-mounts"}};
+  EXPECT_TRUE(
+      says(judge_gpu_operator(f, false), Level::kBlocker, "by mounts, which the toolkit ignores"));
+  f.values.toolkit_env["ACCEPT_NVIDIA_VISIBLE_DEVICES_AS_VOLUME_MOUNTS"] = "true";
+  EXPECT_EQ(levels(judge_gpu_operator(f, false)), "");
+  f.values.plugin_env.clear();
+  f.values.default_config = "any";
+  f.configs["any"].device_lists = "envvar,cdi-cri";
+  EXPECT_TRUE(says(judge_gpu_operator(f, false), Level::kBlocker, "by CDI, but CDI is off"));
+  f = operator_facts();
+  f.values.nri = true;
+  EXPECT_TRUE(says(judge_gpu_operator(f, false), Level::kWarning, "an annotation"));
+  f.values.toolkit = false;
+  f.values.toolkit_env.clear();
+  EXPECT_TRUE(says(judge_gpu_operator(f, false), Level::kNote, "toolkit is not the operator's"));
+  EXPECT_FALSE(says(judge_gpu_operator(f, false), Level::kWarning, "NVIDIA_VISIBLE_DEVICES"));
+}
+
+TEST(GpuOperator, StrategiesAndConfigurations) {
+  auto f = operator_facts();
+  f.values.mig_strategy = "single";
+  f.nodes_by_mig = {{"all-balanced", {"n1"}}, {"all-1g.10gb", {"n2"}}};
+  EXPECT_TRUE(says(judge_gpu_operator(f, false), Level::kWarning, "n1 (all-balanced)"));
+  EXPECT_FALSE(says(judge_gpu_operator(f, false), Level::kWarning, "n2"));
+  f.values.config_map = "sharing";
+  f.values.default_config = "any";
+  f.nodes_by_config = {{"broken", {"n1", "n2", "n3", "n4"}}};
+  f.configs["any"].mig_strategy = "mixed";
+  f.configs["broken"].mistake = "line 3: want YAML";
+  const auto findings = judge_gpu_operator(f, false);
+  EXPECT_TRUE(says(findings, Level::kNote, "flags.migStrategy: mixed"));
+  EXPECT_TRUE(says(findings, Level::kBlocker, "gpu-operator/sharing: broken: line 3: want YAML"));
+  f.no_config_map = true;
+  EXPECT_TRUE(says(judge_gpu_operator(f, false), Level::kBlocker, "gpu-operator/sharing"));
+  f.values.plugin = false;
+  EXPECT_FALSE(says(judge_gpu_operator(f, false), Level::kBlocker, "gpu-operator/sharing"));
+  f.values.discovery = false;
+  EXPECT_TRUE(says(judge_gpu_operator(f, false), Level::kWarning, "gfd.enabled: false"));
+}
+
+TEST(GpuOperator, ObjectsUpgradesAndTheNamespace) {
+  auto f = operator_facts();
+  f.values.upgrades.at_once = 0;
+  EXPECT_TRUE(says(judge_gpu_operator(f, false), Level::kWarning, "all GPU nodes at once"));
+  f.values.upgrades.is_bounded = true;
+  EXPECT_EQ(levels(judge_gpu_operator(f, false)), "");
+  EXPECT_EQ(levels(judge_gpu_operator(f, true)), "") << "a system namespace by its name";
+  f.ns = "nvidia";
+  EXPECT_TRUE(says(judge_gpu_operator(f, true), Level::kBlocker, "nvidia"));
+  f.objects.push_back({"ClusterPolicy", "second", "ignored"});
+  EXPECT_TRUE(says(judge_gpu_operator(f, false), Level::kNote, "second (ignored)"));
+  f.objects.push_back({"GPUCluster", "gpu-cluster", ""});
+  EXPECT_TRUE(says(judge_gpu_operator(f, false), Level::kBlocker, "gpu-cluster (no state)"));
+  f.objects.back().state = "ready";
+  EXPECT_FALSE(says(judge_gpu_operator(f, false), Level::kBlocker, "gpu-cluster"))
+      << "a version that serves both";
+  f.values.driver = false;
+  f.values.upgrades.waits_for.clear();
+  EXPECT_FALSE(says(judge_gpu_operator(f, false), Level::kWarning, "evicts"));
+}
+
+TEST(GpuOperator, AConfigurationOfTheDevicePlugin) {
+  const PluginConfig config = read_plugin_config(R"(version: v1
+flags:
+  migStrategy: mixed
+  plugin: {deviceListStrategy: [envvar, volume-mounts]}
+sharing:
+  timeSlicing:
+    failRequestsGreaterThanOne: true
+    resources: [{name: nvidia.com/gpu, replicas: 4}]
+  mps: {resources: [{name: nvidia.com/gpu, replicas: 1}]}
+)");
+  EXPECT_EQ(config.mistake, "");
+  EXPECT_TRUE(config.time_slicing && config.one_replica_only);
+  EXPECT_FALSE(config.mps) << "one replica shares nothing";
+  EXPECT_EQ(config.mig_strategy, "mixed");
+  EXPECT_EQ(config.device_lists, "envvar,volume-mounts");
+  EXPECT_FALSE(read_plugin_config("").time_slicing);
+  EXPECT_FALSE(read_plugin_config("sharing: [1]\nflags: {plugin: 3}").time_slicing);
+  EXPECT_TRUE(read_plugin_config("a: {").mistake.starts_with("line "));
 }
 
 TEST(Preflight, OfManyAFewAreNamed) {

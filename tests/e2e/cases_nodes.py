@@ -1,5 +1,6 @@
 """Nodes that go, come back, drain and shrink under what runs on them."""
 
+import re
 import signal
 import time
 
@@ -85,6 +86,38 @@ def node_drained(c):
     kubectl(c, "drain", old, "--ignore-daemonsets", "--force", "--timeout=60s")
     c.until(lambda: [p for p in c.running_pods(1, "serve") if node_of(p) != old], "pod on the other node")
     kubectl(c, "uncordon", old)
+
+
+@case()
+def node_whose_driver_is_upgraded(c):
+    """As NVIDIA's GPU Operator does it: cordon, evict what is left, restart the driver, uncordon."""
+    c.nodes(2)
+    old = serve(c, gpus=4, stop_seconds=1)
+
+    def state(value):
+        c.admin.patch("Node", "", old, {"metadata": {"labels": {"nvidia.com/gpu-driver-upgrade-state": value}}})
+        if value not in ("upgrade-required", "upgrade-done"):
+            c.until(lambda: f"upgrade-state is {value}" in str(c.service.json("cluster", "nodes")), "a node that is not fit")
+
+    def drains():
+        row = re.search(r'^subak_attempts_ended_total{cause="node_drained"} (\S+)$', c.service.metrics(), re.M)
+        return float(row.group(1)) if row else 0
+
+    before = drains()
+    for value in ("upgrade-required", "cordon-required", "wait-for-jobs-required"):
+        state(value)
+    c.pod("elsewhere", gpus=4, run_seconds=1)
+    c.expect(node_of(c.succeeded("elsewhere")) != old, "a node that is not upgraded")
+    state("drain-required")
+    kubectl(c, "drain", old, "--ignore-daemonsets", "--force", "--timeout=60s")
+    c.until(lambda: [p for p in c.running_pods(1, "serve") if node_of(p) != old], "pod on the other node")
+    c.until(lambda: drains() > before, "an end with the cause node_drained")
+    for value in ("pod-restart-required", "validation-required", "uncordon-required"):
+        state(value)
+    kubectl(c, "uncordon", old)
+    state("upgrade-done")
+    c.pod("back", gpus=8, run_seconds=1)
+    c.expect(node_of(c.succeeded("back")) == old, "the upgraded node")
 
 
 @case()

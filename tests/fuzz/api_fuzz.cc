@@ -133,7 +133,8 @@ class World {
         api::Check check;
         const NodeSpec again = api::get(check, node.spec());
         NodeSpec known = *engine_.fleet().node(id);
-        known.clique_lost_ms = 0;  // the engine sets it, and no call has it
+        known.clique_lost_ms = known.gpus_unknown_ms = 0;  // the engine sets it, and no call has it
+        known.former_gpus = false;
         assert(check.ok() && again == known);
       }
     }

@@ -23,6 +23,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
       assert(!node.contradicts || !node.unfit.empty());
       assert(node.numa_gpus >= 0 && node.numa_gpus <= 64 && node.numa_cpu_milli >= 0);
       assert(!node.one_replica || node.replicas > 1);
+      assert(!node.gpus_unknown || !node.unfit.empty());
     }
     fuzz::check_fleet(*nodes);
   } else {

@@ -245,7 +245,8 @@ class Oracle {
   // oracle_reserve.cc
   fact::Reserved* reservation(JobId id);  // nullptr: none
   void unreserve(JobId id);
-  bool is_open(NodeId id);
+  // `or_unknown`: also true if the node is closed only because its GPUs are unknown.
+  bool is_open(NodeId id, bool or_unknown = false);
   DurationMs length_of(const Job& j) const;  // at most, if it started now
   static bool is_drained_before(const Node& n, TimeMs start, DurationMs length);
   bool is_in_time(const fact::Reserved& r);

@@ -27,10 +27,11 @@ void Oracle::unreserve(JobId id) {
   std::erase_if(reserved_, [id](const fact::Reserved& r) { return r.job == id; });
 }
 
-bool Oracle::is_open(NodeId id) {
+bool Oracle::is_open(NodeId id, bool or_unknown) {
   const Node* const n = node(id);
-  return n != nullptr && n->there && n->spec.ready && n->spec.unfit.empty() &&
-         !n->spec.unschedulable && !n->drained;
+  if (n == nullptr || !n->there) return false;
+  const bool fit = n->spec.unfit.empty() || (or_unknown && n->spec.gpus_unknown_ms != 0);
+  return n->spec.ready && fit && !n->spec.unschedulable && !n->drained;
 }
 
 DurationMs Oracle::length_of(const Job& j) const {
@@ -152,8 +153,9 @@ void Oracle::on(const fact::Reserved& f) {
     // (docs/design/0043).
     const bool held = std::any_of(slots_.begin(), slots_.end(),
                                   [&](const Slot& s) { return keeps(*before, s.at.node); });
-    const bool open = std::all_of(before->nodes.begin(), before->nodes.end(),
-                                  [this](const auto& k) { return is_open(k.node); });
+    const bool open = std::all_of(
+        before->nodes.begin(), before->nodes.end(),
+        [this](const auto& k) { return is_open(k.node, true) && node(k.node)->spec.gpus > 0; });
     const TimeMs free = free_at(*before, before->start_ms).most;
     const TimeMs start = std::max(before->start_ms, now_);
     const DurationMs length = length_of(*job(f.job));
@@ -186,7 +188,7 @@ void Oracle::on(const fact::Reserved& f) {
   }
   unreserve(f.job);
   for (const auto& kept : f.nodes) {
-    if (!is_open(kept.node)) wrong(name(f.job) + " waits for a node that is not open");
+    if (!is_open(kept.node, true)) wrong(name(f.job) + " waits for a node that is not open");
     for (const fact::Reserved& other : reserved_) {
       if (keeps(other, kept.node)) {
         wrong("a node is kept for " + name(other.job) + " and " + name(f.job));
@@ -226,7 +228,7 @@ void Oracle::judge_promises() {
   for (const fact::Reserved& r : reserved_) {
     if (!is_synced(r.job.cluster())) continue;
     const bool open = std::all_of(r.nodes.begin(), r.nodes.end(),
-                                  [this](const auto& k) { return is_open(k.node); });
+                                  [this](const auto& k) { return is_open(k.node, true); });
     if (!open) wrong(name(r.job) + " is left waiting for a node that is not open");
     if (!is_in_time(r)) wrong(name(r.job) + " is left waiting for a node that is drained first");
     if (!r.estimated && free_at(r, r.start_ms).least > std::max(r.start_ms, now_)) {
@@ -237,7 +239,9 @@ void Oracle::judge_promises() {
     const bool held = std::any_of(slots_.begin(), slots_.end(), [&](const Slot& s) {
       return keeps(r, s.at.node) || (beside.contains(s.job) && s.at.milligpu > 0);
     });
-    if (!held) wrong(name(r.job) + " has its nodes for itself and does not start");
+    const bool known = std::all_of(r.nodes.begin(), r.nodes.end(),
+                                   [this](const auto& k) { return is_open(k.node); });
+    if (!held && known) wrong(name(r.job) + " has its nodes for itself and does not start");
   }
 }
 

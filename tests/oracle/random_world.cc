@@ -17,6 +17,16 @@ constexpr char kSpare[] = "spare";
 constexpr OrderPolicy kOrders[] = {OrderPolicy::kTargetShare, OrderPolicy::kTargetShare,
                                    OrderPolicy::kExact, OrderPolicy::kDrf, OrderPolicy::kFifo};
 
+// The device plugin is away: nothing is allocatable, and maybe the kubelet names no GPUs either.
+void lose_plugin(NodeSpec& spec, bool names_gpus) {
+  spec.gpus_unknown = true;
+  spec.unfit = "none of its GPUs is allocatable";
+  if (names_gpus) return;
+  spec.product.clear();
+  spec.mig.clear();
+  spec.gpus = spec.unhealthy_gpus = spec.replicas = spec.mig_gpus = 0;
+}
+
 }  // namespace
 
 // Chooses the time settings of a policy.
@@ -301,6 +311,7 @@ in::Body RandomWorld::node_event() {
   if (health < 15) spec.unhealthy_gpus = 1;
   if (health >= 92) spec.unfit = "nvidia.com/mig.config.state is pending";
   if (!options_.plain && rng_.percent(5)) spec.gpus -= 1;
+  if (health >= 86 && health < 92) lose_plugin(spec, rng_.percent(50));
   return in::NodeSeen{cluster, spec};
 }
 

@@ -40,6 +40,9 @@ std::optional<Error> check_node(const NodeSpec& spec) {
   if (spec.contradicts && spec.unfit.empty()) {
     return node_error(spec, "unfit", "", "want what contradicts what, where contradicts is set");
   }
+  if (spec.gpus_unknown && spec.unfit.empty()) {
+    return node_error(spec, "unfit", "", "want why, where gpus_unknown is set");
+  }
   if (mig_cut(spec.product, spec.mig, spec.mig_gpus) == MigCut::kTooMany) {
     return node_error(
         spec, "mig", mig_slices_text(spec.mig),
@@ -92,6 +95,34 @@ void keep_clique(NodeSpec& spec, const NodeSpec* old, TimeMs now) {
   must(spec.clique.empty() != spec.former_clique.empty(), "a node is in its clique or has left it");
 }
 
+// While a device plugin is away, the kubelet reports no GPUs, although the pods on them run. So the
+// node has its former GPUs for a while, if the report states none. After that, it is a node without
+// GPUs, which is fit for pods without GPUs.
+void take_former_gpus(NodeSpec& spec, const NodeSpec* old, TimeMs now) {
+  spec.gpus_unknown_ms = 0;
+  spec.former_gpus = false;
+  if (!spec.gpus_unknown) return;
+  const bool is_new = old != nullptr && old->gpus > 0 && !old->gpus_unknown;
+  const TimeMs since_ms = is_new           ? std::max<TimeMs>(now, 1)
+                          : old != nullptr ? old->gpus_unknown_ms
+                                           : 0;
+  must(since_ms <= std::max<TimeMs>(now, 1), "GPUs are unknown since a time before now");
+  if (since_ms == 0 || now >= since_ms + limits::kGpusUnknownMs) {
+    if (spec.gpus == 0) spec.unfit.clear();
+    return;
+  }
+  spec.gpus_unknown_ms = since_ms;
+  if (spec.gpus > 0) return;
+  spec.former_gpus = true;
+  spec.product = old->product;
+  spec.gpus = old->gpus;
+  spec.unhealthy_gpus = old->unhealthy_gpus;
+  spec.replicas = old->replicas;
+  spec.mig_gpus = old->mig_gpus;
+  spec.mig = old->mig;
+  spec.gpus_per_domain = old->gpus_per_domain;
+}
+
 // The parts of a node that can affect a decision. It leaves out a label that renews itself (feature
 // discovery writes the time into one) and a taint that never blocks (autoscalers write the time
 // into theirs).
@@ -129,7 +160,10 @@ void set_node(Decision& d, const state::Cluster& cluster, NodeSpec spec, const E
   spec = without_churn(std::move(spec));
   NodeId id = d.s.nodes().find(cluster.id, spec.name);
   const NodeSpec* old = id ? d.s.fleet().node(id) : nullptr;
+  // Pods that still run on a node whose GPUs are gone are charged for its product.
+  if (old != nullptr && spec.product.empty()) spec.product = old->product;
   keep_clique(spec, old, d.s.now());
+  take_former_gpus(spec, old, d.s.now());
   set_rejections(d, id, spec);
   if (old != nullptr && *old == spec) return;
   const Drain drain = id ? drain_of(d, id) : Drain();
@@ -233,6 +267,29 @@ void end_cliques(Decision& d) {
     must(!spec.former_clique.empty(), "a node that left a clique had one");
     end_claims_on(d, id);
     say(d, id, d.s.fleet().cluster_of(id), std::move(spec), drain_of(d, id));
+  }
+}
+
+void end_unknown_gpus(Decision& d) {
+  const auto is_due = [&d](const auto& unknown) {
+    return unknown && unknown->first + limits::kGpusUnknownMs <= d.s.now();
+  };
+  for (auto unknown = d.s.nodes().first_unknown(); is_due(unknown);
+       unknown = d.s.nodes().first_unknown()) {
+    const NodeId id = unknown->second;
+    NodeSpec spec = *d.s.fleet().node(id);
+    must(spec.gpus_unknown && spec.gpus_unknown_ms != 0, "the GPUs of the node were unknown");
+    spec.gpus_unknown_ms = 0;
+    if (std::exchange(spec.former_gpus, false)) {
+      spec.mig.clear();
+      spec.gpus = spec.unhealthy_gpus = spec.replicas = spec.mig_gpus = 0;
+      spec.unfit.clear();
+      set_rejections(d, id, spec);
+    }
+    end_claims_on(d, id);
+    say(d, id, d.s.fleet().cluster_of(id), std::move(spec), drain_of(d, id));
+    sum_non_gpu_pods(d, id);
+    evict_overcommit(d, id);
   }
 }
 

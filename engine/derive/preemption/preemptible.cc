@@ -95,8 +95,9 @@ FixedHoldings fixed_holdings(const State& s) {
   each_holder(s, [&](const state::Job& job) {
     if (!is_fixed(s, job)) return;
     for (const state::Pod& pod : job.pods) {
-      if (pod.holds_slot())
-        fixed.add(job.leaf, s.fleet().product_of(pod.slot.node), pod.slot.milligpu);
+      // A pod may run on a node that was never seen with GPUs. No quota promises such GPUs.
+      const ProductId product = s.fleet().product_of(pod.slot.node);
+      if (pod.holds_slot() && product) fixed.add(job.leaf, product, pod.slot.milligpu);
     }
   });
   return fixed;

@@ -68,6 +68,7 @@ NodeSpec get(Check& check, const v1::NodeSpec& in) {
   out.unschedulable = in.unschedulable();
   out.unfit = in.unfit();
   out.contradicts = in.contradicts();
+  out.gpus_unknown = in.gpus_unknown();
   out.clock_behind_ms = check.number("clock_behind_ms", in.clock_behind_ms(), -limits::kMaxTimeMs,
                                      limits::kMaxTimeMs);
   out.fabric = check.name("fabric", in.fabric(), false);
@@ -122,6 +123,7 @@ void put(const NodeSpec& spec, v1::NodeSpec* out) {
   out->set_unschedulable(spec.unschedulable);
   out->set_unfit(spec.unfit);
   out->set_contradicts(spec.contradicts);
+  out->set_gpus_unknown(spec.gpus_unknown);
   out->set_clock_behind_ms(spec.clock_behind_ms);
   out->set_fabric(spec.fabric);
   out->set_numa_gpus(spec.numa_gpus);

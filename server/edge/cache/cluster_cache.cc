@@ -19,12 +19,18 @@ TimeMs end_of(const Pod& pod) {
   return at ? *at : 0;
 }
 
+// True if the pod was evicted while the GPU Operator upgraded the driver of its node.
+bool is_evicted_by_upgrade(const NodeCache& nodes, const PodEntry& entry, const Pod& pod) {
+  return pod.status.disrupted == "EvictionByEvictionAPI" && nodes.upgrades_driver(entry.node);
+}
+
 }  // namespace
 
 ClusterCache::ClusterCache(std::string cluster, ExtraGpuResources extra,
                            std::vector<std::string> other_schedulers,
                            std::vector<std::string> fatal_conditions,
-                           std::vector<std::string> topology_labels, NodeLabelKeys node_labels)
+                           std::vector<std::string> topology_labels, NodeLabelKeys node_labels,
+                           const std::vector<std::string>& system_namespaces)
     : node_options_{std::move(topology_labels), std::move(extra), std::move(node_labels),
                     std::move(fatal_conditions)},
       other_schedulers_(std::move(other_schedulers)),
@@ -32,7 +38,9 @@ ClusterCache::ClusterCache(std::string cluster, ExtraGpuResources extra,
       nodes_(node_options_, outbox_,
              [this](const std::string& node) { return may_have_pods(node); }),
       namespaces_(outbox_),
-      owners_(node_options_.extra_gpus) {}
+      owners_(node_options_.extra_gpus) {
+  namespace_policy_.system_namespaces = system_namespaces;
+}
 
 // Owners stay: nothing of them is sent.
 void ClusterCache::forget_told() {
@@ -84,6 +92,7 @@ void ClusterCache::see_pod(const WatchEvent& event, std::int64_t monotonic_ms, b
   entry.listed_ms = pod_list_ms_;
   if (!is_new && version != 0 && version < entry.version) return;
   entry.version = version;
+  see_operand(uid, pod, event);
   const bool unsure = with_owner && pod.asks_gpu() && !find_gang(owners_, pod, entry);
   if (unsure && waits_for_owner(pod, event, monotonic_ms)) return;
   orphans_.forget(uid);
@@ -93,7 +102,9 @@ void ClusterCache::see_pod(const WatchEvent& event, std::int64_t monotonic_ms, b
   PodRecord record = pod_record(pod, !other_manager_of(pod, other_schedulers_).empty());
   if (event.kind == WatchKind::kDeleted && record.ended == Cause::kNone) {
     const TimeMs end_ms = end_seen(entry, end_of(pod));
-    const Cause cause = is_left_out(owners_, entry) ? Cause::kFinished : Cause::kCancelled;
+    const Cause cause = is_left_out(owners_, entry)                 ? Cause::kFinished
+                        : is_evicted_by_upgrade(nodes_, entry, pod) ? Cause::kNodeDrained
+                                                                    : Cause::kCancelled;
     return drop_pod(uid, {outbox_.cluster(), {uid, {}, 0, 0}, end_ms, cause}, entry.node);
   }
   entry.ns = pod.ns;
@@ -101,6 +112,9 @@ void ClusterCache::see_pod(const WatchEvent& event, std::int64_t monotonic_ms, b
   entry.node = pod.node_name;
   if (pod.asks_gpu() || pod.gated() || entry.gpu)
     see_gpu_pod(uid, entry, pod, record, event.object, monotonic_ms);
+  if (record.ended == Cause::kFailed && is_evicted_by_upgrade(nodes_, entry, pod)) {
+    record.ended = Cause::kNodeDrained;
+  }
   if (record.ended != Cause::kNone) record.ended_at_ms = end_seen(entry, record.ended_at_ms);
   if (record.ended != Cause::kNone && is_left_out(owners_, entry)) record.ended = Cause::kFinished;
   // All pods of the gang may have ended while no watch was open.
@@ -219,6 +233,7 @@ void ClusterCache::drop_pod(const std::string& uid, in::PodGone gone, const std:
   if (at->second.gpu) owned_.remove(*at->second.gpu);
   if (at->second.gpu) tell_if_gone(at->second.gpu->gang_owner);
   outdate_gangs(non_gpu_members_.gone(uid));
+  nodes_.forget_operand(uid);
   marks_.forget(uid);
   pods_.erase(at);
 }
@@ -265,6 +280,13 @@ void ClusterCache::see_node(const WatchEvent& event, TimeMs now_ms) {
   if (why.empty()) return;
   ++unreadable_.count;
   unreadable_.last = std::move(why);
+}
+
+void ClusterCache::see_operand(const std::string& uid, const Pod& pod, const WatchEvent& event) {
+  const auto operand = read_operand(pod, event.object);
+  if (!operand || pod.node_name.empty() || !is_system_namespace(namespace_policy_, pod.ns)) return;
+  if (event.kind == WatchKind::kDeleted) return nodes_.forget_operand(uid);
+  nodes_.see_operand(uid, std::string(pod.node_name), *operand);
 }
 
 bool ClusterCache::may_have_pods(const std::string& node) const {

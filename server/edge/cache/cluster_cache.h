@@ -18,6 +18,7 @@
 #include "kube/node/node.h"
 #include "kube/pod.h"
 #include "model/input.h"
+#include "model/policy.h"
 #include "server/edge/cache/entries.h"
 #include "server/edge/cache/list_round.h"
 #include "server/edge/cache/namespace_cache.h"
@@ -40,11 +41,13 @@ class ClusterCache {
   // `cluster`: the name of the cluster, which is in each update. `fatal_conditions`,
   // `topology_labels` and `node_labels`: see KubeNodeOptions. `extra`: resources that count as
   // whole GPUs. `other_schedulers`: the schedulers of other queue managers. A pod that names one of
-  // them belongs to that queue manager.
+  // them belongs to that queue manager. `system_namespaces`: the value of
+  // Policy::system_namespaces.
   ClusterCache(std::string cluster, ExtraGpuResources extra,
                std::vector<std::string> other_schedulers,
                std::vector<std::string> fatal_conditions = default_fatal_conditions(),
-               std::vector<std::string> topology_labels = {}, NodeLabelKeys node_labels = {});
+               std::vector<std::string> topology_labels = {}, NodeLabelKeys node_labels = {},
+               const std::vector<std::string>& system_namespaces = {});
   ClusterCache(const ClusterCache&) = delete;
   ClusterCache& operator=(const ClusterCache&) = delete;
 
@@ -162,6 +165,9 @@ class ClusterCache {
   // Drops the pod's entry, counts and marks, and puts its end into the outbox. `clock`: News::clock
   // of that update.
   void drop_pod(const std::string& uid, in::PodGone gone, const std::string& clock = {});
+  // Updates the operands of the pod's node, if the pod is one of the GPU Operator in a system
+  // namespace.
+  void see_operand(const std::string& uid, const Pod& pod, const WatchEvent& event);
   // Implements NodeCache::MayHavePods.
   bool may_have_pods(const std::string& node) const;
   // Returns when the pod ended. `said_ms`: the end that the pod's status states; 0: the status
@@ -177,6 +183,7 @@ class ClusterCache {
 
   const KubeNodeOptions node_options_;
   const std::vector<std::string> other_schedulers_;
+  Policy namespace_policy_;  // only its system namespaces
   Outbox outbox_;
   std::unordered_map<std::string, PodEntry> pods_;  // by uid
   ListRound pod_list_;

@@ -31,6 +31,7 @@ void NodeCache::clear() {
   entries_.clear();
   silent_.clear();
   outdated_.clear();
+  operands_.clear();
 }
 
 std::string NodeCache::see(const WatchEvent& event, TimeMs now_ms) {
@@ -49,6 +50,7 @@ std::string NodeCache::see(const WatchEvent& event, TimeMs now_ms) {
   if (!node) return node.error().message();
   Entry& entry = entries_[node->name];
   entry.list = round_.number();
+  entry.upgrades_driver = subak::upgrades_driver(*node);
   const TimeMs silent_ms = silent_since(event.object);
   silent_.erase(node->name);
   if (silent_ms == 0 || silent_ms != entry.silent_ms) entry.lease_ms = 0;
@@ -83,6 +85,21 @@ bool NodeCache::is_silent(const std::string& node) const {
   return found != entries_.end() && found->second.silent_ms != 0;
 }
 
+bool NodeCache::upgrades_driver(const std::string& node) const {
+  const auto found = entries_.find(node);
+  return found != entries_.end() && found->second.upgrades_driver;
+}
+
+void NodeCache::see_operand(const std::string& uid, const std::string& node,
+                            const OperandPod& pod) {
+  if (operands_.see(uid, node, pod) && entries_.contains(node)) put_outdated(node);
+}
+
+void NodeCache::forget_operand(const std::string& uid) {
+  const std::string node = operands_.forget(uid);
+  if (!node.empty() && entries_.contains(node)) put_outdated(node);
+}
+
 TimeMs NodeCache::lost_ms(const std::string& node) const {
   const auto found = entries_.find(node);
   return found == entries_.end() ? 0 : found->second.lost_ms;
@@ -97,6 +114,7 @@ void NodeCache::tell(NodeSpec node) {
     node.not_ready_since_ms = std::clamp<TimeMs>(heard_ms, 1, entry.silent_ms);
     entry.lost_ms = node.not_ready_since_ms;
   }
+  if (node.gpus > 0 || node.gpus_unknown) operands_.add_to(node);
   node.clock_behind_ms = clocks_.off_ms(node.name);
   const std::uint64_t digest = content_hash(to_text(node));
   if (digest == entry.told) return;

@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "kube/node/node.h"
+#include "kube/node/operand_pods.h"
 #include "server/edge/cache/list_round.h"
 #include "server/edge/cache/node_clocks.h"
 #include "server/edge/cache/outbox.h"
@@ -58,6 +59,16 @@ class NodeCache {
   // became silent, or it is not in the cache.
   TimeMs lost_ms(const std::string& node) const;
 
+  // True while the GPU Operator upgrades the driver of the node. False for a node that is not in
+  // the cache.
+  bool upgrades_driver(const std::string& node) const;
+
+  // Takes a pod of the GPU Operator on a node. While no pod of a part is ready, the node is unfit.
+  // If that changes, take_outdated() has the node.
+  void see_operand(const std::string& uid, const std::string& node, const OperandPod& pod);
+  // The pod is gone. Does nothing for an unknown pod.
+  void forget_operand(const std::string& uid);
+
   // A list of leases begins. The leases show how far the clocks of nodes are behind the service's
   // clock (docs/design/0078).
   void begin_leases() { clocks_.begin_list(); }
@@ -87,9 +98,11 @@ class NodeCache {
     TimeMs lease_ms = 0;
     // The result of NodeCache::lost_ms(); 0: there is none.
     TimeMs lost_ms = 0;
+    // The result of NodeCache::upgrades_driver().
+    bool upgrades_driver = false;
   };
-  // Corrects the node's times by the error of its clock. Then sends the node to the core, unless
-  // the last record that was sent is the same.
+  // Corrects the node's times by the error of its clock, and adds the operands that are not ready.
+  // Then sends the node to the core, unless the last record that was sent is the same.
   void tell(NodeSpec node);
   // Drops the node and puts its end into the outbox. A silent node ended at its last sign of life,
   // any other node at `at_ms`. `version`: the resource version of the event or list that shows the
@@ -102,6 +115,7 @@ class NodeCache {
   std::map<std::string, Entry> entries_;    // by name
   std::map<std::string, NodeSpec> silent_;  // by name; not sent yet
   NodeClocks clocks_;
+  OperandPods operands_;
   std::set<std::string> outdated_;  // by name
   ListRound round_;
 };

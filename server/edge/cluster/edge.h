@@ -63,6 +63,9 @@ struct EdgeOptions {
   // The values of KubeNodeOptions::topology_labels and KubeNodeOptions::labels.
   std::vector<std::string> topology_labels;
   NodeLabelKeys node_labels;
+  // The value of Policy::system_namespaces. Pods of the GPU Operator count only in these and in
+  // kSystemNamespaces.
+  std::vector<std::string> system_namespaces;
   // True: the edge has no thread, and the caller runs turn().
   // So a simulation of faults is reproducible.
   bool stepped = false;

@@ -24,7 +24,8 @@ struct EdgeContext {
         ports(std::move(p)),
         api(std::move(a)),
         cache(options.cluster, options.extra_gpu_resources, options.other_schedulers,
-              options.fatal_conditions, options.topology_labels, options.node_labels),
+              options.fatal_conditions, options.topology_labels, options.node_labels,
+              options.system_namespaces),
         inbox(std::make_shared<Inbox>([to = api.get()] { to->wake(); })) {}
 
   const EdgeOptions options;

@@ -130,6 +130,7 @@ TEST(ApiConvert, NodesComeBackWhole) {
   in.set_numa_gpus(4);
   in.set_numa_cpu_milli(56'000);
   in.set_one_replica(true);
+  in.set_gpus_unknown(true);
   in.mutable_not_ready_since()->set_seconds(12);
   in.mutable_not_ready_since()->set_nanos(5'000'000);
   Check check;

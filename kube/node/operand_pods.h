@@ -1,0 +1,42 @@
+// The pods of the GPU Operator on the nodes of a cluster. Threads: one at a time.
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "kube/node/node_operator.h"
+#include "model/node.h"
+
+namespace subak {
+
+// A part of the operator is ready on a node if at least one of its pods there is ready. During a
+// rolling update the node has two pods of a part for a moment. A part without any pod on the node
+// says nothing: the operator may not deploy it there.
+class OperandPods {
+ public:
+  // Takes the state of a pod. Returns true if other parts are ready on the node now than before.
+  bool see(const std::string& uid, const std::string& node, const OperandPod& pod);
+  // The pod is gone. Returns the name of its node if other parts are ready there now than before.
+  // Else, and for an unknown pod, returns an empty text.
+  std::string forget(const std::string& uid);
+  void clear();
+
+  // Adds the parts that are not ready to NodeSpec::unfit. If the device plugin is one of them, sets
+  // NodeSpec::gpus_unknown.
+  void add_to(NodeSpec& node) const;
+
+ private:
+  struct OfPod {
+    std::string node;
+    OperandPod pod;
+  };
+  // Returns the parts that are not ready on the node, each part once, in the order of Operand.
+  std::vector<Operand> missing(const std::string& node) const;
+
+  std::map<std::string, OfPod> pods_;  // by uid
+  // For each node with such pods, their uids and states.
+  std::map<std::string, std::map<std::string, OperandPod>> by_node_;
+};
+
+}  // namespace subak
