@@ -104,7 +104,7 @@ void stamp(const Pod& pod, std::string_view key, std::string value, Stamps& labe
 void add_warnings(const Context& c, const Pod& pod, const std::string& exceeds, Decision& d) {
   if (!exceeds.empty()) d.warn(exceeds);
   warn_of_drain(c, pod, d);
-  if (!pod.device_claim.empty()) d.warn(claim_warning(pod));
+  if (!pod.claims.device.empty()) d.warn(claim_warning(pod));
   if (const auto mark = other_manager_of(pod, c.config.other_schedulers); !mark.empty()) {
     d.warn(std::string(mark) +
            " belongs to another queue manager and exempts nothing: Subak manages this namespace, "
@@ -132,15 +132,16 @@ Decision gate_it(const Context& c, const Pod& pod, const AccountsView::Row& acco
   Decision d;
   const std::string exceeds = exceeds_fleet(c.cluster, pod);
   add_warnings(c, pod, exceeds, d);
-  if (c.endpoint == Endpoint::kMutate) d.patch = pod_patch(c.review, pod, account.spec.path);
+  if (c.endpoint == Endpoint::kMutate)
+    d.patch = pod_patch(c.review, pod, account.spec.path, needs_domain(c, pod));
   if (d.patch.empty()) {
     d.because = Because::kUnchanged;
     return d;
   }
   d.verdict = Verdict::kPatched;
-  d.because = !exceeds.empty()           ? Because::kExceedsFleet
-              : pod.device_claim.empty() ? Because::kGated
-                                         : Because::kDeviceClaim;
+  d.because = !exceeds.empty()            ? Because::kExceedsFleet
+              : pod.claims.device.empty() ? Because::kGated
+                                          : Because::kDeviceClaim;
   return d;
 }
 
@@ -161,12 +162,13 @@ bool is_mirror(const Review& review, const Pod& pod) {
          has_key(pod.annotations, "kubernetes.io/config.mirror");
 }
 
-std::string pod_patch(const Review& review, const Pod& pod, const std::string& account) {
+std::string pod_patch(const Review& review, const Pod& pod, const std::string& account,
+                      bool needs_domain) {
   Stamps labels, annotations;
   stamp(pod, names::kAccount, account, labels, annotations);
   stamp(pod, names::kJob, pod.gang.job, labels, annotations);
   if (!pod.keys.user.set) stamp(pod, names::kUser, person(review), labels, annotations);
-  if (!pod.device_claim.empty() && !has_key(pod.annotations, names::kStatus)) {
+  if (!pod.claims.device.empty() && !has_key(pod.annotations, names::kStatus)) {
     annotations.emplace_back(names::kStatus, claim_warning(pod));
   }
   PatchWriter patch;
@@ -181,7 +183,20 @@ std::string pod_patch(const Review& review, const Pod& pod, const std::string& a
       patch.add("/spec/schedulingGates", "[" + gate + "]");
     }
   }
+  if (needs_domain) add_domain_claim(pod, review.uid, patch);
   return std::move(patch).finish();
+}
+
+bool is_one_nvlink_gang(const Pod& pod) {
+  const Topology topology = pod.terms.topology;
+  const bool nvlink = topology == Topology::kNvlink || topology == Topology::kNvlinkExclusive;
+  return nvlink && pod.terms.segment == 0;
+}
+
+bool stays_in_one_clique(const Pod& pod) {
+  if (pod.terms.prefer || pod.gang.size == 1) return true;
+  if (pod.terms.segment > 0) return pod.gang.size <= pod.terms.segment;
+  return is_one_nvlink_gang(pod) || pod.terms.topology == Topology::kNode;
 }
 
 std::optional<Decision> refusal(const Context& c, const Pod& pod, std::string_view path) {
@@ -198,6 +213,7 @@ std::optional<Decision> refusal(const Context& c, const Pod& pod, std::string_vi
   if (auto d = mig_topology(pod, path)) return d;
   if (auto d = unknown_rank(c, pod, path)) return d;
   if (auto d = other_scheduler(c, pod, path)) return d;
+  if (auto d = domain_refusal(c, pod, path)) return d;
   Payer payer = payer_of(c, pod, path);
   if (payer.refused) return std::move(payer.refused);
   if (auto d = user_refusal(c, pod, path)) return d;
@@ -216,7 +232,7 @@ std::optional<Decision> refusal(const Context& c, const Pod& pod, std::string_vi
 Decision decide_pod(const Context& c, json::Value object) {
   const Pod pod = read_pod(object, c.config.extra_gpu_resources);
   if (is_mirror(c.review, pod)) return untouched(Because::kMirrorPod);
-  const bool claims = !pod.device_claim.empty();
+  const bool claims = !pod.claims.device.empty();
   const bool counts = pod.asks_gpu() || !pod.mistakes.empty();
   if (!counts && (!claims || c.config.device_claims == DeviceClaims::kWarn)) {
     if (auto hidden = hidden_gpu(c, pod, "")) return std::move(*hidden);

@@ -2,7 +2,9 @@
 #include <array>
 #include <set>
 
+#include "core/printable.h"
 #include "server/config/config.h"
+#include "server/config/settings.h"
 
 namespace subak {
 namespace {
@@ -157,5 +159,23 @@ Policy Config::policy_over(const Policy& stored) const {
   policy.priority_classes = priority_classes;
   return policy;
 }
+
+namespace config {
+
+std::optional<Error> check_text(std::string_view text) {
+  if (is_printable(text)) return std::nullopt;
+  return Error{ErrorCode::kInvalid, "", printable(text), std::string(kWantPrintable)};
+}
+
+std::optional<Error> check_name(std::string_view text) {
+  const auto plain = [](char c) { return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9'); };
+  bool good = !text.empty() && text.size() <= 63 && plain(text.front()) && plain(text.back());
+  for (char c : text) good = good && (plain(c) || c == '-');
+  if (good) return std::nullopt;
+  return bad_value(text,
+                   "a name of at most 63 of a-z, 0-9 and - that starts and ends with a-z or 0-9");
+}
+
+}  // namespace config
 
 }  // namespace subak

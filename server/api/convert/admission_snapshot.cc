@@ -73,7 +73,7 @@ ProductAmounts named(const AccountsView& accounts, const std::vector<ProductDema
 
 void put_rules(const View& view, const AdmissionConfig& config, v1::AdmissionRules* out) {
   const auto& [gpu_kinds, schedulers, runtime_classes, own_user, break_glass_group, suspend_owners,
-               deny_unaligned, device_claims, unknown_cluster] = config;
+               deny_unaligned, device_claims, unknown_cluster, for_nvlink] = config;
   for (const std::string& ns : view.policy.system_namespaces) out->add_system_namespaces(ns);
   for (const PriorityClass& one : view.policy.priority_classes) {
     v1::PriorityClass* const row = out->add_priority_classes();
@@ -84,6 +84,7 @@ void put_rules(const View& view, const AdmissionConfig& config, v1::AdmissionRul
   out->set_break_glass_group(break_glass_group);
   out->set_device_claims(static_cast<v1::DeviceClaims>(static_cast<int>(device_claims) + 1));
   out->set_unknown_cluster(static_cast<v1::UnknownCluster>(static_cast<int>(unknown_cluster) + 1));
+  out->set_compute_domains_for_nvlink(for_nvlink);
 }
 
 void put_products(const AccountsView& accounts, PartWriter& writer) {
@@ -162,6 +163,7 @@ class CopyReader {
     config.device_claims = get_enum<DeviceClaims>(check_, "device_claims", rules.device_claims());
     config.unknown_cluster =
         get_enum<UnknownCluster>(check_, "unknown_cluster", rules.unknown_cluster());
+    config.compute_domains_for_nvlink = rules.compute_domains_for_nvlink();
   }
 
   void read_products() {

@@ -31,6 +31,7 @@ void NodeCache::clear() {
   entries_.clear();
   silent_.clear();
   outdated_.clear();
+  other_offers_.clear();
 }
 
 std::string NodeCache::see(const WatchEvent& event, TimeMs now_ms) {
@@ -98,6 +99,7 @@ void NodeCache::tell(NodeSpec node) {
     entry.lost_ms = node.not_ready_since_ms;
   }
   node.clock_behind_ms = clocks_.off_ms(node.name);
+  if (offers_channel_(node.name)) node.extended.push_back({std::string(names::kChannel), 1});
   const std::uint64_t digest = content_hash(to_text(node));
   if (digest == entry.told) return;
   entry.told = digest;

@@ -99,6 +99,7 @@ TEST(AdmissionSnapshot, TheLeadersConfigurationCounts) {
   config.extra_gpu_resources = {"example.com/gpu"};
   config.break_glass_group = "sre";
   config.device_claims = DeviceClaims::kDeny;
+  config.compute_domains_for_nvlink = true;
   config.unknown_cluster = UnknownCluster::kDeny;
   auto view = std::make_shared<View>(*test::fixed_view());
   view->policy.system_namespaces = {"infra-*"};
@@ -109,6 +110,7 @@ TEST(AdmissionSnapshot, TheLeadersConfigurationCounts) {
   EXPECT_EQ(copy.config->extra_gpu_resources, config.extra_gpu_resources);
   EXPECT_EQ(copy.config->break_glass_group, "sre");
   EXPECT_EQ(copy.config->device_claims, DeviceClaims::kDeny);
+  EXPECT_TRUE(copy.config->compute_domains_for_nvlink);
   EXPECT_EQ(copy.config->unknown_cluster, UnknownCluster::kDeny);
   EXPECT_EQ(copy.view->policy.system_namespaces, view->policy.system_namespaces);
   Compared compared(*view, config, copy);
