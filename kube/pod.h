@@ -256,6 +256,15 @@ NamedKey domain_key_of(const Pod& pod);
 // fields: "" or "spec.template.".
 Pod read_pod(json::Value pod, const ExtraGpuResources& extra, std::string_view path = "");
 
+// The group into which the marks of the pod's controller put the pod, even if its size is unknown.
+struct MarkedGroup {
+  // Empty: no mark names a group.
+  std::string name;
+  // The uid of the owner, as in Gang::owner; empty: no mark has it.
+  std::string owner;
+};
+MarkedGroup marked_group_of(const Pod& pod);
+
 // Returns the gang size in the pod's own key; 0 if there is no such key, or if no gang may have
 // this size.
 std::uint32_t stated_gang_size(const Pod& pod);

@@ -170,12 +170,13 @@ Result<ChannelSlice> read_channel_slice(json::Value object) {
 std::string domain_name_of(const Pod& pod, std::string_view otherwise) {
   std::string identity = "pod " + std::string(otherwise);
   Text readable = pod.name.empty() ? pod.generate_name : pod.name;
+  const MarkedGroup group = marked_group_of(pod);
   if (!pod.gang.id.empty()) {
     identity = "gang " + pod.gang.id + " " + pod.gang.owner;
     readable = pod.gang.job;
-  } else if (pod.owner.kind == "Job") {
-    identity = "owner " + std::string(pod.owner.uid);
-    readable = pod.owner.name;
+  } else if (!group.name.empty()) {
+    identity = "group " + group.name + " " + group.owner;
+    readable = group.name;
   }
   std::string name(names::kDomainTemplatePrefix);
   const std::string words = plain(readable);

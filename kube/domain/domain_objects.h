@@ -91,8 +91,8 @@ struct ChannelSlice {
 Result<ChannelSlice> read_channel_slice(json::Value object);
 
 // Returns the name for the ComputeDomain of the pod's gang, and for its template. Pods of one gang
-// get the same name. `otherwise` identifies the pod if neither a gang nor a Job does. The name is a
-// DNS label.
+// get the same name, and so do pods that marks put into one group. `otherwise` identifies any other
+// pod. The name is a DNS label.
 std::string domain_name_of(const Pod& pod, std::string_view otherwise);
 
 // Returns the body of the POST that makes a ComputeDomain. `name` is also the name of the template.

@@ -7,6 +7,7 @@ import compute_domains as cd
 import objects as o
 from case import case, ended, has_gate, node_of, phase
 from cases_faults import kill_and_start
+from cases_operators import set_completed
 from cases_jobs import gang, rows_of, wait_job
 
 KEY = {"subak.gpu/compute-domain": "true"}
@@ -108,6 +109,20 @@ def domain_lives_with_its_gang(c):
 
 
 @case(alone=True, seconds=240)
+def domain_of_a_job_set(c):
+    """Its Jobs are one gang, of which only the JobSet says the size: one ComputeDomain for all."""
+    rack(c)
+    pods = c.template(4, keys=KEY, run_seconds=5)
+    c.ana.create(o.job_set("set", c.ns, [("work", 3, 1, pods)]))
+    c.running_pods(3, "set")
+    c.expect(len(domains(c)) == 1, "one ComputeDomain")
+    set_completed(c, "set")
+    none_left(c)
+    c.expect(made(c) == 1, "made once")
+    one_node_each(c, "set")
+
+
+@case(alone=True, seconds=240)
 def domain_of_a_second_gang_waits(c):
     """One gang with a ComputeDomain in a clique, one ComputeDomain on a node."""
     rack(c)
@@ -160,6 +175,7 @@ def domain_that_a_user_made(c):
     c.completed("other")
     c.until(lambda: len(domains(c)) == 1, "end of Subak's own ComputeDomain")
     c.expect(domains(c)[0]["metadata"]["name"] == "own", "the user's ComputeDomain stays")
+    c.refused(lambda: c.world.plane.api("subak").delete("ComputeDomain", c.ns, "own"), "subak.gpu/attempt")
     c.admin.delete("ComputeDomain", c.ns, "own")
     none_left(c)
 

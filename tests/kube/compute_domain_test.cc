@@ -138,9 +138,20 @@ TEST_F(Domain, PodsOfOneGangShareAName) {
   EXPECT_EQ(first, named(R"("name":"b")" + gang, "r2"));
   EXPECT_THAT(first, HasSubstr("subak-train-1-"));
   EXPECT_LE(first.size(), 63u);
-  const std::string job =
-      R"(,"ownerReferences":[{"controller":true,"kind":"Job","name":"j","uid":"j-1"}])";
-  EXPECT_EQ(named(R"("generateName":"j-")" + job), named(R"("generateName":"j-")" + job, "r2"));
+  const auto marked = [](const std::string& labels) {
+    return R"("generateName":"j-","labels":{)" + labels +
+           R"(},"ownerReferences":[{"controller":true,"kind":"Job","name":"j","uid":"j-1"}])";
+  };
+  const std::string job = marked(R"("job-name":"j","controller-uid":"j-1")");
+  EXPECT_EQ(named(job), named(job, "r2"));
+  // The Jobs of a JobSet are one gang, whose size only the JobSet states.
+  const auto of_set = [&](const char* job_name) {
+    return named(marked(R"("jobset.sigs.k8s.io/jobset-name":"s","jobset.sigs.k8s.io/jobset-uid":)"
+                        R"("s-1","job-name":")" +
+                        std::string(job_name) + "\""));
+  };
+  EXPECT_EQ(of_set("s-a-0"), of_set("s-a-1"));
+  EXPECT_NE(of_set("s-a-0"), named(job));
   EXPECT_NE(named(R"("name":"lone")"), named(R"("name":"lone")", "r2"));
   EXPECT_THAT(named(R"("name":"---")"), ::testing::MatchesRegex("subak-[0-9a-f]{16}"));
 }
