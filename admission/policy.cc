@@ -95,7 +95,7 @@ Decision decide_unknown(const View& view, const AdmissionConfig& config, std::st
     return untouched(Because::kUnknownCluster);
   }
   const Pod pod = read_pod(*review.object, config.extra_gpu_resources);
-  if (!pod.asks_gpu() && pod.mistakes.empty() && pod.device_claim.empty()) {
+  if (!pod.asks_gpu() && pod.mistakes.empty() && pod.claims.device.empty()) {
     return untouched(Because::kUnknownCluster);
   }
   std::string known;

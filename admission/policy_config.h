@@ -117,6 +117,9 @@ struct AdmissionConfig {
   std::vector<GpuRoute> routes;
   DeviceClaims device_claims = DeviceClaims::kGate;
   UnknownCluster unknown_cluster = UnknownCluster::kWarn;
+  // True: a gang with topology nvlink or nvlink-exclusive that needs several nodes gets a
+  // ComputeDomain, although its pods do not ask for one. The nodes of the cluster must offer them.
+  bool compute_domains_for_nvlink = false;
 };
 
 }  // namespace subak

@@ -94,18 +94,18 @@ Decision decide_ephemeral(const Context& c) {
 }
 
 std::optional<Decision> claim_refusal(const Context& c, const Pod& pod) {
-  if (pod.device_claim.empty() || c.config.device_claims != DeviceClaims::kDeny) {
+  if (pod.claims.device.empty() || c.config.device_claims != DeviceClaims::kDeny) {
     return std::nullopt;
   }
   return denied(
       Because::kDeviceClaim, 403,
-      Error{ErrorCode::kDenied, pod.device_claim, "",
+      Error{ErrorCode::kDenied, pod.claims.device, "",
             "asks for devices by a claim, which cannot be counted yet; " + std::string(kAskFirst)}
           .message());
 }
 
 std::string claim_warning(const Pod& pod) {
-  return "DeviceClaim: " + cut_text(pod.device_claim) +
+  return "DeviceClaim: " + cut_text(pod.claims.device) +
          " asks for devices by a claim, which cannot be counted yet" +
          (pod.asks_gpu() ? "; only the GPUs of resources.limits are"
                          : "; an operator has to decide about it");

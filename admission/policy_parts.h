@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "admission/policy.h"
+#include "kube/patch.h"
 #include "kube/pod.h"
 
 namespace subak::policy {
@@ -53,9 +54,14 @@ bool needs_links(const Pod& pod);
 // any user can set it. So a node must also have sent the request.
 bool is_mirror(const Review& review, const Pod& pod);
 // Returns the patch that adds the missing gate and keys. `account`: the account that pays;
-// empty: unknown. `product`: the result of route_pod().
+// empty: unknown. `product`: the result of route_pod(). `needs_domain`: the patch also adds the
+// claim of the gang's ComputeDomain.
 std::string pod_patch(const Review& review, const Pod& pod, const std::string& account,
-                      const std::string& product = "");
+                      const std::string& product, bool needs_domain);
+// True if NVLink must join all GPUs of the pod's gang, with a prefix prefer: or without.
+bool is_one_nvlink_gang(const Pod& pod);
+// True if all pods of the gang are in one NVLink domain, or may be in several by their own wish.
+bool stays_in_one_clique(const Pod& pod);
 // Returns why the pod must be refused, whichever user creates it; none if the pod is allowed.
 // `path` is the argument of read_pod().
 std::optional<Decision> refusal(const Context& c, const Pod& pod, std::string_view path);
@@ -71,6 +77,18 @@ Decision decide_ephemeral(const Context& c);
 std::optional<Decision> claim_refusal(const Context& c, const Pod& pod);
 // Returns the warning for an allowed pod that requests devices by DRA.
 std::string claim_warning(const Pod& pod);
+
+// --- policy_domain.cc: the ComputeDomain of the pod's gang ---------------------------------------
+// True if Subak makes a ComputeDomain for the pod's gang, so that the pod needs a claim. That is so
+// if the pod or the configuration asks for one, and the pod brings no claim of its own.
+bool needs_domain(const Context& c, const Pod& pod);
+// Returns why a pod that needs a ComputeDomain is refused; none if it is allowed. There are three
+// causes: no node of the cluster offers a channel, the gang has too many pods, or its topology may
+// span two cliques.
+std::optional<Decision> domain_refusal(const Context& c, const Pod& pod, std::string_view path);
+// Adds the claim of the gang's ComputeDomain to the patch: to the pod, and to its first container
+// with GPUs. `review_uid` identifies a pod that is in no gang.
+void add_domain_claim(const Pod& pod, std::string_view review_uid, PatchWriter& patch);
 
 // --- policy_account.cc: the pod's account and its limits -----------------------------------------
 // The account that pays: the account that the pod's key names, or else the namespace's account. The

@@ -104,7 +104,7 @@ void stamp(const Pod& pod, std::string_view key, std::string value, Stamps& labe
 void add_warnings(const Context& c, const Pod& pod, const std::string& exceeds, Decision& d) {
   if (!exceeds.empty()) d.warn(exceeds);
   warn_of_drain(c, pod, d);
-  if (!pod.device_claim.empty()) d.warn(claim_warning(pod));
+  if (!pod.claims.device.empty()) d.warn(claim_warning(pod));
   if (const auto mark = other_manager_of(pod, c.config.other_schedulers); !mark.empty()) {
     d.warn(std::string(mark) +
            " belongs to another queue manager and exempts nothing: Subak manages this namespace, "
@@ -134,7 +134,7 @@ Decision gate_it(const Context& c, const Pod& pod, const AccountsView::Row& acco
   const std::string exceeds = exceeds_fleet(c.cluster, pod);
   add_warnings(c, pod, exceeds, d);
   if (c.endpoint == Endpoint::kMutate) {
-    d.patch = pod_patch(c.review, pod, account.spec.path, product);
+    d.patch = pod_patch(c.review, pod, account.spec.path, product, needs_domain(c, pod));
     if (!product.empty()) {
       d.warn("a route of the cluster sends this pod to " + cut_text(product) +
              "; to choose yourself, name a product in nodeSelector[nvidia.com/gpu.product]");
@@ -145,9 +145,9 @@ Decision gate_it(const Context& c, const Pod& pod, const AccountsView::Row& acco
     return d;
   }
   d.verdict = Verdict::kPatched;
-  d.because = !exceeds.empty()           ? Because::kExceedsFleet
-              : pod.device_claim.empty() ? Because::kGated
-                                         : Because::kDeviceClaim;
+  d.because = !exceeds.empty()            ? Because::kExceedsFleet
+              : pod.claims.device.empty() ? Because::kGated
+                                          : Because::kDeviceClaim;
   return d;
 }
 
@@ -165,9 +165,8 @@ std::optional<Decision> pod_not_entitled(const Context& c, const Pod& pod) {
 
 bool is_joined(const Pod& pod) {
   const Topology topology = pod.terms.topology;
-  return pod.terms.segment == 0 &&
-         (topology == Topology::kNode || topology == Topology::kNvlink ||
-          topology == Topology::kNvlinkExclusive);
+  return pod.terms.segment == 0 && (topology == Topology::kNode || topology == Topology::kNvlink ||
+                                    topology == Topology::kNvlinkExclusive);
 }
 
 bool needs_links(const Pod& pod) {
@@ -185,12 +184,12 @@ bool is_mirror(const Review& review, const Pod& pod) {
 }
 
 std::string pod_patch(const Review& review, const Pod& pod, const std::string& account,
-                      const std::string& product) {
+                      const std::string& product, bool needs_domain) {
   Stamps labels, annotations;
   stamp(pod, names::kAccount, account, labels, annotations);
   stamp(pod, names::kJob, pod.gang.job, labels, annotations);
   if (!pod.keys.user.set) stamp(pod, names::kUser, person(review), labels, annotations);
-  if (!pod.device_claim.empty() && !has_key(pod.annotations, names::kStatus)) {
+  if (!pod.claims.device.empty() && !has_key(pod.annotations, names::kStatus)) {
     annotations.emplace_back(names::kStatus, claim_warning(pod));
   }
   PatchWriter patch;
@@ -209,7 +208,20 @@ std::string pod_patch(const Review& review, const Pod& pod, const std::string& a
       patch.add("/spec/schedulingGates", "[" + gate + "]");
     }
   }
+  if (needs_domain) add_domain_claim(pod, review.uid, patch);
   return std::move(patch).finish();
+}
+
+bool is_one_nvlink_gang(const Pod& pod) {
+  const Topology topology = pod.terms.topology;
+  const bool nvlink = topology == Topology::kNvlink || topology == Topology::kNvlinkExclusive;
+  return nvlink && pod.terms.segment == 0;
+}
+
+bool stays_in_one_clique(const Pod& pod) {
+  if (pod.terms.prefer || pod.gang.size == 1) return true;
+  if (pod.terms.segment > 0) return pod.gang.size <= pod.terms.segment;
+  return is_one_nvlink_gang(pod) || pod.terms.topology == Topology::kNode;
 }
 
 std::optional<Decision> refusal(const Context& c, const Pod& pod, std::string_view path) {
@@ -226,6 +238,7 @@ std::optional<Decision> refusal(const Context& c, const Pod& pod, std::string_vi
   if (auto d = mig_topology(pod, path)) return d;
   if (auto d = unknown_rank(c, pod, path)) return d;
   if (auto d = other_scheduler(c, pod, path)) return d;
+  if (auto d = domain_refusal(c, pod, path)) return d;
   Payer payer = payer_of(c, pod, path);
   if (payer.refused) return std::move(payer.refused);
   if (auto d = user_refusal(c, pod, path)) return d;
@@ -238,7 +251,7 @@ Decision decide_pod(const Context& c, json::Value object) {
   Pod pod = read_pod(object, c.config.extra_gpu_resources);
   if (is_mirror(c.review, pod)) return untouched(Because::kMirrorPod);
   const std::string product = route_pod(c, pod);
-  const bool claims = !pod.device_claim.empty();
+  const bool claims = !pod.claims.device.empty();
   const bool counts = pod.asks_gpu() || !pod.mistakes.empty();
   if (!counts && (!claims || c.config.device_claims == DeviceClaims::kWarn)) {
     if (auto hidden = hidden_gpu(c, pod, "")) return std::move(*hidden);

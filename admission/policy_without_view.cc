@@ -8,7 +8,7 @@ constexpr std::string_view kWhy = "this replica of Subak has not heard from its 
 
 bool may_take_gpus(const AdmissionConfig& config, const Pod& pod) {
   if (pod.asks_gpu() || !pod.mistakes.empty()) return true;
-  return !pod.device_claim.empty() && config.device_claims != DeviceClaims::kWarn;
+  return !pod.claims.device.empty() && config.device_claims != DeviceClaims::kWarn;
 }
 
 }  // namespace
@@ -30,7 +30,9 @@ Decision decide_without_view(const AdmissionConfig& config, Endpoint endpoint,
     d.warn(std::string(kWhy) + "this pod names its node, and that is not checked");
     return d;
   }
-  if (endpoint == Endpoint::kMutate) d.patch = policy::pod_patch(review, pod, "");
+  const bool asks_domain = pod.in_domain() && pod.shape.kind == GpuKind::kWhole &&
+                           pod.claims.device.empty() && pod.claims.domain_template.empty();
+  if (endpoint == Endpoint::kMutate) d.patch = policy::pod_patch(review, pod, "", asks_domain);
   if (!d.patch.empty()) d.verdict = Verdict::kPatched;
   d.warn(std::string(kWhy) + "this pod is gated, and judged when the leader is back");
   return d;

@@ -10,9 +10,9 @@
 namespace subak::limits {
 
 // The most requests of one edge to an API server within kRequestWindowMs, whatever the server
-// answers. kMaxFollowRequests limits lists and watches, for each of the edge's seven kinds of
+// answers. kMaxFollowRequests limits lists and watches, for each of the edge's ten kinds of
 // objects. kMaxPageRequests limits further pages, for all kinds together. Requests beyond a limit
-// wait. All limits together allow fewer than 60 requests.
+// wait. All limits together allow fewer than 75 requests.
 inline constexpr DurationMs kRequestWindowMs = 10'000;
 inline constexpr std::size_t kMaxFollowRequests = 5;
 inline constexpr std::size_t kMaxPageRequests = 11;

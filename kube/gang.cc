@@ -128,12 +128,15 @@ bool plain_job(const Pod& pod, Group& group) {
   return true;
 }
 
+// True if a mark puts the pod into a group.
+bool is_marked(const Pod& pod, Group& group) {
+  return worker_set(pod, group) || pod_group(pod, group) || operator_job(pod, group) ||
+         scheduler_group(pod, group) || plain_job(pod, group);
+}
+
 Group group_of(const Pod& pod) {
   Group group;
-  if (worker_set(pod, group) || pod_group(pod, group) || operator_job(pod, group) ||
-      scheduler_group(pod, group) || plain_job(pod, group)) {
-    return group;
-  }
+  if (is_marked(pod, group)) return group;
   if (!pod.owner.name.empty()) {
     group.name = pod.owner.name;
     group.uid = pod.owner.uid;
@@ -180,6 +183,12 @@ bool is_label_value(std::string_view value) {
 
 std::string shortened(const std::string& name, std::size_t most) {
   return name.size() <= most ? name : name.substr(0, most - kHashBytes) + hash_suffix(name);
+}
+
+MarkedGroup marked_group_of(const Pod& pod) {
+  Group group;
+  if (!is_marked(pod, group)) return {};
+  return {std::move(group.name), std::string(group.uid)};
 }
 
 std::uint32_t stated_gang_size(const Pod& pod) {

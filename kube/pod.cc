@@ -151,7 +151,7 @@ Pod read_pod(json::Value value, const ExtraGpuResources& extra, std::string_view
   read_resources(*spec, extra, path, pod);
   find_keys(pod);
   // Only pods that may take GPUs need the rest.
-  if (!pod.asks_gpu() && pod.mistakes.empty() && pod.device_claim.empty()) return pod;
+  if (!pod.asks_gpu() && pod.mistakes.empty() && pod.claims.device.empty()) return pod;
   read_constraints(*spec, pod);
   read_keys(path, pod);
   read_gang(path, pod);

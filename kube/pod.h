@@ -20,6 +20,18 @@
 
 namespace subak {
 
+// The names of Subak's claims of ComputeDomains. kube/domain/domain_objects.h has the names of the
+// other objects.
+namespace names {
+// The name of the claim that the webhook adds to a pod (spec.resourceClaims).
+inline constexpr std::string_view kDomainClaim = "subak-compute-domain";
+// Each template name that Subak chooses begins so.
+inline constexpr std::string_view kDomainTemplatePrefix = "subak-";
+// The name under which Subak counts the channel of a node, and the claim of a pod for it. A node
+// that offers the channel has one. So the search gives each node at most one such pod.
+inline constexpr std::string_view kChannel = "compute-domain.nvidia.com/channel";
+}  // namespace names
+
 // GPU resources beyond NVIDIA's own names that count as whole GPUs ("nvidia.com/pgpu").
 using ExtraGpuResources = std::vector<std::string>;
 
@@ -134,6 +146,8 @@ struct ContainerNote {
   Text visible_value;
   // A mount from which NVIDIA's runtime reads the devices. Empty: there is none.
   Text device_mount;
+  // True: the container has resources.claims, even if the list is empty.
+  bool has_claims = false;
 
   // True if the policy checks something of the container.
   bool notable() const {
@@ -162,6 +176,22 @@ struct PodStatus {
   Text unschedulable;
   // The reason of the condition DisruptionTarget.
   Text disrupted;
+};
+
+// What a pod requests by DRA.
+struct PodClaims {
+  // The first field that requests devices. Empty: there is none. Subak's own claim of a
+  // ComputeDomain does not count.
+  std::string device;
+  // The templates from which these claims are made.
+  std::vector<Text> templates;
+  // True: each of these claims is made from a template. So the templates say what the pod requests.
+  bool by_template = true;
+  // True: spec.resourceClaims exists, even if it is empty.
+  bool listed = false;
+  // The template of Subak's own claim, by which a GPU pod joins the ComputeDomain of its gang.
+  // Empty: the pod has no such claim. Subak chose the name (kube/domain/domain_objects.h).
+  Text domain_template;
 };
 
 // One pod or template as read. Absent texts are empty.
@@ -202,8 +232,7 @@ struct Pod {
   std::vector<ContainerNote> containers;
   // A hostPath volume that shows GPU devices. Empty: there is none.
   Text nvidia_host_path;
-  // The first field that requests devices by DRA. Empty: there is none.
-  std::string device_claim;
+  PodClaims claims;
   PodStatus status;
   // ours
   PodKeys keys;
@@ -230,11 +259,30 @@ struct Pod {
   // True if the pod has Subak's gate.
   bool gated() const;
   bool asks_gpu() const { return shape.kind != GpuKind::kNone; }
+  // True if the pod's gang has a ComputeDomain. join_domain() records that it has one.
+  bool in_domain() const;
+  void join_domain();
 };
+
+// The key by which a pod asks for a ComputeDomain. The reference is valid as long as the pod.
+struct NamedKey {
+  std::string_view name;
+  const PodKey& key;
+};
+NamedKey domain_key_of(const Pod& pod);
 
 // Reads a pod, or a pod template (metadata + spec). In mistakes, `path` comes before the names of
 // fields: "" or "spec.template.".
 Pod read_pod(json::Value pod, const ExtraGpuResources& extra, std::string_view path = "");
+
+// The group into which the marks of the pod's controller put the pod, even if its size is unknown.
+struct MarkedGroup {
+  // Empty: no mark names a group.
+  std::string name;
+  // The uid of the owner, as in Gang::owner; empty: no mark has it.
+  std::string owner;
+};
+MarkedGroup marked_group_of(const Pod& pod);
 
 // Returns the gang size in the pod's own key; 0 if there is no such key, or if no gang may have
 // this size.
@@ -307,8 +355,8 @@ Result<PodRecord> pod_record_from_json(std::string_view text);
 
 // --- steps of read_pod, one file each ------------------------------------------------------------
 
-// pod_resources.cc: reads `guaranteed`, `containers`, `device_claim`, and of `shape` the kind,
-// gpus, profile, cpu, memory and extended resources.
+// pod_resources.cc: reads `guaranteed`, `containers`, `claims`, and of `shape` the kind, gpus,
+// profile, cpu, memory and extended resources.
 void read_resources(json::Value spec, const ExtraGpuResources& extra, std::string_view path,
                     Pod& pod);
 // pod_status.cc: reads the status.

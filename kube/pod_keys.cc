@@ -73,6 +73,7 @@ class KeyReader {
     rank();
     pod_.time_limit_ms = duration(pod_.keys.time_limit, names::kTimeLimit);
     wishes<kClosenessNumbers + 1, kLastWishNumber>();
+    domain();
   }
 
  private:
@@ -91,6 +92,16 @@ class KeyReader {
     }
     mistake(key, names::kRank,
             "want its place in the gang, from 0 to " + std::to_string(limits::kMaxPodsPerJob - 1));
+  }
+
+  // A pod with Subak's claim is in a ComputeDomain, whatever its key says. Memory is shared only
+  // inside one NVLink domain, so that is the topology of a gang that names none.
+  void domain() {
+    GangTerms& terms = pod_.terms;
+    if (!pod_.claims.domain_template.empty()) pod_.join_domain();
+    if (!pod_.in_domain() || !pod_.claims.device.empty()) return;
+    if (!pod_.keys.of(wish_of<&GangTerms::topology>()).set && terms.segment == 0)
+      terms.topology = Topology::kNvlink;
   }
 
   // Reads the wishes whose number in a PodRecord is from First to Last. A mistaken one is not set.
@@ -173,6 +184,14 @@ class KeyReader {
 std::string key_field(std::string_view path, const PodKey& key, std::string_view name) {
   return std::string(path) + (key.label ? "metadata.labels[" : "metadata.annotations[") +
          std::string(name) + "]";
+}
+
+bool Pod::in_domain() const { return terms.compute_domain; }
+void Pod::join_domain() { terms.compute_domain = true; }
+
+NamedKey domain_key_of(const Pod& pod) {
+  constexpr const auto& kWish = wish_of<&GangTerms::compute_domain>();
+  return {kWish.key, pod.keys.of(kWish)};
 }
 
 void find_keys(Pod& pod) {

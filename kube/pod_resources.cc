@@ -112,8 +112,9 @@ class Reader {
   void read_lists(const Lists& lists, const Place* place, ContainerNote& note, Amounts& sum);
   void read_qos_gaps(json::Value spec);
   void check_gpu(Text name, const Lists& lists, Place place, ContainerNote& note, Amounts& sum);
+  void read_claims(json::Value claims);
   void claim(std::string field) {
-    if (pod_.device_claim.empty()) pod_.device_claim = path_ + std::move(field);
+    if (pod_.claims.device.empty()) pod_.claims.device = path_ + std::move(field);
   }
   void set_shape(const Amounts& total);
   void mistake(std::string field, std::string got, std::string want) {
@@ -137,9 +138,12 @@ class Reader {
   std::int64_t most_gpus_ = 0;  // of one container
 };
 
-bool is_not_empty_list(std::optional<json::Value> list) {
+// True if a container uses a claim other than Subak's own claim of a ComputeDomain.
+bool uses_other_claim(json::Value claims) {
   bool any = false;
-  if (list) json::each_item(*list, [&](std::size_t, json::Value) { any = true; });
+  json::each_item(claims, [&](std::size_t, json::Value claim) {
+    any = any || json::text(claim, "name") != names::kDomainClaim;
+  });
   return any;
 }
 
@@ -208,7 +212,27 @@ void Reader::read(json::Value spec) {
   read_pod_level(spec, total);
   set_shape(total);
   read_qos_gaps(spec);
-  if (is_not_empty_list(json::member(spec, "resourceClaims"))) claim("spec.resourceClaims");
+  if (const auto claims = json::member(spec, "resourceClaims")) read_claims(*claims);
+}
+
+// Only a GPU pod takes part in a ComputeDomain. The edge checks what Subak's template really asks
+// for, since a user can make a template of this name.
+void Reader::read_claims(json::Value claims) {
+  pod_.claims.listed = claims.is_array();
+  json::each_item(claims, [&](std::size_t, json::Value one) {
+    const Text of = json::text(one, "resourceClaimTemplateName");
+    const bool ours = pod_.asks_gpu() && json::text(one, "name") == names::kDomainClaim &&
+                      of.starts_with(names::kDomainTemplatePrefix);
+    if (ours) {
+      pod_.claims.domain_template = of;
+      return;
+    }
+    claim("spec.resourceClaims");
+    pod_.claims.by_template = pod_.claims.by_template && !of.empty();
+    if (!of.empty()) pod_.claims.templates.push_back(of);
+  });
+  if (pod_.claims.domain_template.empty()) return;
+  pod_.shape.extended.push_back({std::string(names::kChannel), 1});
 }
 
 void Reader::read_containers(json::Value spec) {
@@ -286,8 +310,9 @@ Amounts Reader::read_container(json::Value container, Place place) {
     sum = {};
     read_lists(lists, &place, note, sum);
     guaranteed = is_guaranteed(lists);
-    if (is_not_empty_list(json::member(value, "claims"))) {
-      claim(place.text() + ".resources.claims");
+    if (const auto claims = json::member(value, "claims")) {
+      note.has_claims = claims->is_array();
+      if (uses_other_claim(*claims)) claim(place.text() + ".resources.claims");
     }
   });
   pod_.guaranteed = pod_.guaranteed && guaranteed;
@@ -324,6 +349,7 @@ void Reader::read_lists(const Lists& lists, const Place* place, ContainerNote& n
     }
     if (place != nullptr && is_device_class(name)) {
       claim(place->text() + ".resources.limits[" + cut_text(name) + "]");
+      pod_.claims.by_template = false;
     }
   };
   for (const auto& [name, value] : lists.requests) one(name, value, "requests");

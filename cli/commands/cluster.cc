@@ -167,10 +167,14 @@ Table domain_table(const v1::ListDomainsResponse& answer) {
                {"DOMAIN", Align::kLeft, Room::kElastic},
                {"GPUS", Align::kRight},
                {"FREE", Align::kRight},
+               {"COMPUTE DOMAINS", Align::kLeft, Room::kElastic},
                {"NODES", Align::kLeft, Room::kElastic}});
   for (const v1::Domain& d : answer.domains()) {
+    std::string inside;
+    for (const v1::ComputeDomain& one : d.compute_domains())
+      inside += (inside.empty() ? "" : ", ") + one.name() + " " + one.state();
     table.row({d.kind(), d.name(), gpus_text(d.installed_milligpu()), gpus_text(d.free_milligpu()),
-               joined(d.nodes())});
+               inside.empty() ? "-" : inside, joined(d.nodes())});
   }
   return table;
 }

@@ -208,6 +208,7 @@ void print_job(Session& s, const v1::Job& j) {
     const std::string text = wrapped(rejection_text(j.rejection()), kHead, std::string(kHead, ' '));
     s.out() << "  rejected by " << text << '\n';
   }
+  if (j.has_compute_domain_state()) line("domain", compute_domain_text(j.compute_domain_state()));
   line("origin", word(j.origin()));
   line("submitted", time_text(j.submit_time()));
   const bool is_told = ending && j.preemption().has_by();  // by the line "preempted"

@@ -59,6 +59,12 @@ void print_head(Session& s, const v1::Explanation& e) {
   print_end(s, job);
   if (job.has_rejection())
     s.out() << wrapped("rejected by " + rejection_text(job.rejection()), 0, "  ") << '\n';
+  if (job.has_compute_domain_state()) {
+    s.out() << wrapped(
+                   "ComputeDomain " + printable(compute_domain_text(job.compute_domain_state())), 0,
+                   "  ")
+            << '\n';
+  }
   if (job.has_loan()) s.out() << "beyond quota: " << loan_text(job.loan()) << '\n';
   if (job.has_preemption())
     s.out() << wrapped("preempted " + printable(preemption_text(job)), 0, "  ") << '\n';

@@ -233,6 +233,18 @@ std::string rejection_text(const v1::JobRejection& rejection) {
   return printable("node " + rejection.node() + ": " + rejection.explanation());
 }
 
+std::string compute_domain_text(const v1::ComputeDomain& domain) {
+  std::string text = domain.name() + ", ";
+  if (domain.state() == "waiting") return text + "waiting for its claim template; no gate opens";
+  if (domain.state() == "joining") return text + "no node has joined yet";
+  if (domain.state() == "ending") return text + "is being deleted";
+  text += std::to_string(domain.ready_nodes()) + " of " + std::to_string(domain.nodes()) +
+          " joined nodes ready";
+  std::string late;
+  for (const std::string& node : domain.not_ready()) late += (late.empty() ? "" : ", ") + node;
+  return late.empty() ? text : text + "; not ready: " + late;
+}
+
 std::string loan_text(const v1::Loan& loan) {
   const std::string gpus =
       gpus_text(loan.milligpu()) + (loan.milligpu() == 1000 ? " GPU" : " GPUs");

@@ -84,6 +84,9 @@ std::string distrust_text(const v1::Job& job);
 std::string preemption_text(const v1::Job& job);
 // Returns the node that rejected a pod of the job last, and why: "node n1: OutOfcpu: ...".
 std::string rejection_text(const v1::JobRejection& rejection);
+// Returns the name and the state of a ComputeDomain: "ml/subak-train-0f, 3 of 4 joined nodes ready;
+// not ready: n2".
+std::string compute_domain_text(const v1::ComputeDomain& domain);
 // Returns the job's priority class, or its priority if it has no class.
 std::string priority_text(const v1::JobSpec& spec);
 // Returns "4 GPUs, may be preempted from 12:30 on". The job must have a loan.

@@ -76,6 +76,12 @@ struct EnumText<DatabaseDurability> {
   static constexpr std::array<std::string_view, 2> names{"replicated", "local"};
 };
 
+// What the webhook does about claims for devices; the fields are those of AdmissionConfig.
+struct ClaimConfig {
+  DeviceClaims devices = DeviceClaims::kGate;
+  bool domains_for_nvlink = false;
+};
+
 // All values of the configuration, with their defaults.
 struct Config {
   // Where the state is: the path of a file, or the address of a database.
@@ -162,7 +168,7 @@ struct Config {
   std::vector<PriorityClass> priority_classes;
   // Members of this group may remove Subak's gate.
   std::string break_glass_group = "subak:break-glass";
-  DeviceClaims device_claims = DeviceClaims::kGate;
+  ClaimConfig claims;
   UnknownCluster unknown_cluster = UnknownCluster::kWarn;
   // Log lines below this level are not written.
   LogLevel log_level = LogLevel::kInfo;

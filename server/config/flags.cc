@@ -50,9 +50,10 @@ std::string default_of(const Setting& setting) {
       {"defaultTimeLimit", format_duration(policy.default_time_limit_ms)},
       {"breakGlassGroup", config.break_glass_group},
       {"loopbackAdmin", config.loopback_admin ? "true" : "false"},
-      {"deviceClaims", std::string(enum_name(config.device_claims))},
+      {"deviceClaims", std::string(enum_name(config.claims.devices))},
       {"alignment", std::string(enum_name(config.alignment))},
       {"failRequestsGreaterThanOne", config.node_labels.fail_greater_than_one ? "true" : "false"},
+      {"computeDomainsForNvlink", config.claims.domains_for_nvlink ? "true" : "false"},
       {"unknownCluster", std::string(enum_name(config.unknown_cluster))},
       {"logLevel", std::string(enum_name(config.log_level))},
   };

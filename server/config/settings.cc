@@ -4,11 +4,11 @@
 #include <array>
 #include <cctype>
 #include <charconv>
+#include <functional>
 #include <utility>
 
 #include "core/duration.h"
 #include "core/limits.h"
-#include "core/printable.h"
 #include "kube/quantity.h"
 #include "model/policy.h"
 #include "server/store/postgres/database/address.h"
@@ -102,11 +102,15 @@ Found set_order(Config& c, std::string_view v) {
   return set_enum<OrderPolicy, &Config::order>(c, v);
 }
 
-template <class E, E Config::*field>
+constexpr auto kDeviceClaims = [](Config& c) -> DeviceClaims& { return c.claims.devices; };
+constexpr auto kDomainsForNvlink = [](Config& c) -> bool& { return c.claims.domains_for_nvlink; };
+
+// `field`: a member of Config, or a function that returns the field.
+template <class E, auto field>
 Found set_choice(Config& c, std::string_view v) {
   const Result<E> parsed = read_enum<E>(v);
   if (!parsed) return parsed.error();
-  c.*field = *parsed;
+  std::invoke(field, c) = *parsed;
   return std::nullopt;
 }
 
@@ -256,7 +260,7 @@ Found add_cluster(Config& c, std::string_view v) {
 template <auto field>
 Found set_bool(Config& c, std::string_view v) {
   if (v != "true" && v != "false") return bad_value(v, "true or false");
-  c.*field = v == "true";
+  std::invoke(field, c) = v == "true";
   return std::nullopt;
 }
 
@@ -455,7 +459,10 @@ constexpr std::array kSettings{
             set_text<&Config::break_glass_group>},
     Setting{"deviceClaims", "--device-claims", "gate|deny|warn",
             "what happens to pods that ask for devices by a DRA claim", false, false,
-            set_choice<DeviceClaims, &Config::device_claims>},
+            set_choice<DeviceClaims, kDeviceClaims>},
+    Setting{"computeDomainsForNvlink", "--compute-domains-for-nvlink", "",
+            "make a ComputeDomain for each gang that needs nvlink over several nodes", false, true,
+            set_bool<kDomainsForNvlink>},
     Setting{"unknownCluster", "--unknown-cluster", "warn|deny",
             "what happens to GPU pods if the webhook's address names no known cluster", false,
             false, set_choice<UnknownCluster, &Config::unknown_cluster>},

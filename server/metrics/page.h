@@ -66,6 +66,8 @@ struct EdgeState {
   // `unreadable`: the number of objects that the edge could not read. `not_taken`: the number of
   // updates that the core refused. `events`: the number of Events that the edge sent.
   std::uint64_t opened_outside = 0, unreadable = 0, not_taken = 0, events = 0;
+  // The number of ComputeDomains of Subak, and of their nodes that stay not ready.
+  std::size_t domains = 0, late_domain_nodes = 0;
   // The number of pods that wait until the core has room for them.
   std::size_t put_off = 0;
   // The clock error of the node whose clock is furthest off, in ms. Positive: the clock is behind;

@@ -119,6 +119,11 @@ void write_own_edges(Families& out, const std::vector<EdgeState>& edges) {
   out.gauge("subak_edge_pods_put_off",
             "Gated pods of which Subak makes no job yet, because too many pods wait.");
   rows([](const EdgeState& e) { return e.put_off; });
+  out.gauge("subak_compute_domains", "ComputeDomains that Subak made and that exist.");
+  rows([](const EdgeState& e) { return e.domains; });
+  out.gauge("subak_compute_domain_nodes_not_ready",
+            "Nodes of ComputeDomains that have not been ready for five minutes.");
+  rows([](const EdgeState& e) { return e.late_domain_nodes; });
   out.gauge("subak_edge_clock_offset_seconds",
             "Clock offset of the node whose clock is most wrong. Positive: the clock is "
             "behind.");

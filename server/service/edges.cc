@@ -170,8 +170,19 @@ std::vector<metrics::EdgeState> edge_states(const std::vector<NamedEdge>& edges)
     state.clock_behind_ms = stats.clock_behind_ms;
     state.not_taken = stats.not_taken;
     state.events = stats.events;
+    state.domains = stats.domains.rows ? stats.domains.rows->size() : 0;
+    state.late_domain_nodes = stats.domains.late_nodes;
   }
   return out;
+}
+
+std::shared_ptr<const std::vector<ComputeDomainRow>> edge_domains(
+    const std::vector<NamedEdge>& edges, std::string_view cluster) {
+  for (const NamedEdge& named : edges) {
+    if (named.cluster == cluster || (cluster.empty() && edges.size() == 1))
+      return named.edge->stats().domains.rows;
+  }
+  return nullptr;
 }
 
 }  // namespace subak

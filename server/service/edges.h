@@ -4,6 +4,7 @@
 
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "core/error.h"
@@ -48,5 +49,9 @@ std::string edge_warning(const std::string& cluster, const EdgeStats& stats);
 // edge_states() returns the figures for the metrics page. Threads: any, once the edges are made.
 std::vector<std::string> edge_warnings(const std::vector<NamedEdge>& edges);
 std::vector<metrics::EdgeState> edge_states(const std::vector<NamedEdge>& edges);
+// Returns the ComputeDomains that the edge of this cluster made. An empty name stands for the only
+// edge. nullptr: there is no such edge. Threads: any, once the edges are made.
+std::shared_ptr<const std::vector<ComputeDomainRow>> edge_domains(
+    const std::vector<NamedEdge>& edges, std::string_view cluster);
 
 }  // namespace subak

@@ -29,11 +29,12 @@ AdmissionConfig admission_of(const Config& config) {
   AdmissionConfig admission;
   admission.extra_gpu_resources = config.gpu_kinds;
   admission.break_glass_group = config.break_glass_group;
-  admission.device_claims = config.device_claims;
+  admission.device_claims = config.claims.devices;
   admission.unknown_cluster = config.unknown_cluster;
   admission.alignment = config.alignment;
   admission.alignment_namespaces = config.alignment_namespaces;
   admission.routes = config.routes;
+  admission.compute_domains_for_nvlink = config.claims.domains_for_nvlink;
   return admission;
 }
 

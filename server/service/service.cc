@@ -153,7 +153,12 @@ void Service::Impl::make_api() {
   api_options.names_clusters = !config.clusters.empty();
   api_options.own_edges = own_edges(config);
   api_options.admission = admission_of(config);
-  api_options.warnings = [this] { return recovered ? warnings() : std::vector<std::string>(); };
+  api_options.reads.compute_domains = [this](std::string_view cluster) {
+    return has_edges ? edge_domains(edges, cluster) : nullptr;
+  };
+  api_options.reads.warnings = [this] {
+    return recovered ? warnings() : std::vector<std::string>();
+  };
   if (known) {
     api_options.accept_loss = [this](const LossAsked& asked) {
       return accept_loss(*known, asked, runtime->view()->seq);

@@ -259,7 +259,6 @@ TEST(PolicyValues, KeysOfGangs) {
   EXPECT_EQ(create(annotated(R"("subak.gpu/spare":"1","subak.gpu/topology":"nvlink")")).because,
             Because::kGated);
   EXPECT_EQ(create(annotated(R"("subak.gpu/mixed-products":"true")")).because, Because::kGated);
-  EXPECT_EQ(create(annotated(R"("subak.gpu/compute-domain":"true")")).because, Because::kGated);
   EXPECT_EQ(
       create(annotated(R"("subak.gpu/balanced":"true","subak.gpu/topology":"nvlink")")).because,
       Because::kGated);

@@ -131,7 +131,9 @@ TEST(ManifestObjects, RightsOfTheService) {
   for (const char* right :
        {"patch /pods/", "patch /pods/status", "create /pods/eviction", "patch batch/jobs/",
         "watch jobset.x-k8s.io/jobsets/", "get coordination.k8s.io/leases/",
-        "list leaderworkerset.x-k8s.io/leaderworkersets/", "create events.k8s.io/events/"}) {
+        "list leaderworkerset.x-k8s.io/leaderworkersets/", "create events.k8s.io/events/",
+        "create resource.nvidia.com/computedomains/", "delete resource.nvidia.com/computedomains/",
+        "watch resource.k8s.io/resourceclaimtemplates/", "list resource.k8s.io/resourceslices/"}) {
     EXPECT_TRUE(rights.contains(right)) << right;
   }
   EXPECT_FALSE(rights.contains("delete /pods/"));

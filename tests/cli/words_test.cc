@@ -332,5 +332,21 @@ TEST(TextForm, YamlQuotesWhatItWouldMisread) {
             "a: \"16000\"\nb: \"no\"\nc: x\nd: []\ne:\n  - 1\n  - true\n  - ~\nf: {}\n");
 }
 
+TEST(Words, StatesOfAComputeDomain) {
+  v1::ComputeDomain domain;
+  domain.set_name("ml/subak-train");
+  const auto in_state = [&](const char* state) {
+    domain.set_state(state);
+    return compute_domain_text(domain);
+  };
+  EXPECT_EQ(in_state("waiting"), "ml/subak-train, waiting for its claim template; no gate opens");
+  EXPECT_EQ(in_state("joining"), "ml/subak-train, no node has joined yet");
+  EXPECT_EQ(in_state("ending"), "ml/subak-train, is being deleted");
+  domain.set_nodes(3);
+  domain.set_ready_nodes(2);
+  domain.add_not_ready("n2");
+  EXPECT_EQ(in_state("not_ready"), "ml/subak-train, 2 of 3 joined nodes ready; not ready: n2");
+}
+
 }  // namespace
 }  // namespace subak::cli

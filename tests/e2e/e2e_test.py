@@ -28,6 +28,7 @@ sys.path.insert(0, HERE)
 import case as cases  # noqa: E402
 import cases_admission  # noqa: E402, F401
 import cases_claims  # noqa: E402, F401
+import cases_domains  # noqa: E402, F401
 import cases_examples  # noqa: E402, F401
 import cases_faults  # noqa: E402, F401
 import cases_jobs  # noqa: E402, F401
@@ -42,6 +43,7 @@ import cases_reports  # noqa: E402, F401
 import cases_told  # noqa: E402, F401
 import cases_leave  # noqa: E402, F401, I001  the last ones: they take labels and modes of all away
 from case import Case, Failed, KubeletLog, has_gate  # noqa: E402
+from compute_domains import Driver  # noqa: E402
 from control_plane import ControlPlane  # noqa: E402
 from cutter import Cutter  # noqa: E402
 from kube_api import ApiError  # noqa: E402
@@ -85,6 +87,7 @@ class World:
         self.plane.start()
         self.admin, self.ana = self.plane.api("admin"), self.plane.api("ana")
         self.breakglass = self.plane.api("breakglass")
+        self.driver = Driver(self.plane)
         self.give_rights()
         for operator in OPERATORS:
             operator.start(self.plane)

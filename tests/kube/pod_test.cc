@@ -415,7 +415,7 @@ TEST(PodNotes, DeviceMountsAndClaims) {
       R"({"volumeMounts":[{"name":"a","mountPath":"/var/run/nvidia-container-devices/all"}]})"));
   EXPECT_EQ(mount.pod.containers.at(0).device_mount, "/var/run/nvidia-container-devices/all");
   const auto claim = [](std::string_view container, std::string_view spec = "") {
-    return Read(test::pod(container, R"("name":"p")", spec)).pod.device_claim;
+    return Read(test::pod(container, R"("name":"p")", spec)).pod.claims.device;
   };
   EXPECT_EQ(claim("{}"), "");
   EXPECT_EQ(claim("{}", R"(,"resourceClaims":[])"), "");

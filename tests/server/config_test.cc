@@ -180,7 +180,7 @@ ignoreCheckpoint: true
   EXPECT_EQ(c.default_time_limit_ms, 12 * kHourMs);
   EXPECT_EQ(c.gpu_kinds, std::vector<std::string>{"amd.com/gpu"});
   EXPECT_EQ(c.system_namespaces, std::vector<std::string>{"infra"});
-  EXPECT_EQ(c.device_claims, DeviceClaims::kDeny);
+  EXPECT_EQ(c.claims.devices, DeviceClaims::kDeny);
   EXPECT_EQ(c.unknown_cluster, UnknownCluster::kDeny);
   EXPECT_EQ(c.break_glass_group, "sre");
   EXPECT_EQ(c.log_level, LogLevel::kDebug);
@@ -464,6 +464,7 @@ TEST_F(Start, HelpAndVersionAreDone) {
 }
 
 TEST(Policy, RulesAboutNvlinkDomains) {
+  EXPECT_TRUE(accepted("computeDomainsForNvlink: true\n").claims.domains_for_nvlink);
   const Config c = accepted("keepWhole: 3\ncliqueGangs: 0\n");
   EXPECT_EQ(c.policy_over(Policy()).keep_whole, 3u);
   EXPECT_EQ(c.policy_over(Policy()).clique_gangs, 0u);

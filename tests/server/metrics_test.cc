@@ -244,7 +244,7 @@ TEST_F(PageTest, ClocksOfNodesAndWhatIsOvercommitted) {
   apply(in::ImportNodes{"east", {node}, "test", false});
   state_.edges.resize(1);
   state_.edges[0].cluster = "east";
-  state_.edges[0].put_off = 7;
+  state_.edges[0].late_domain_nodes = state_.edges[0].put_off = 7;
   state_.edges[0].clock_behind_ms = -1500;
   const std::string text = page(false);
   for (const char* line :
@@ -252,6 +252,7 @@ TEST_F(PageTest, ClocksOfNodesAndWhatIsOvercommitted) {
         "subak_nodes_clock_off{cluster=\"east\"} 1\n",
         "subak_edge_clock_offset_seconds{cluster=\"east\"} -1.5\n",
         "subak_edge_pods_put_off{cluster=\"east\"} 7\n",
+        "subak_compute_domain_nodes_not_ready{cluster=\"east\"} 7\n",
         "subak_overcommitted_gpus{cluster=\"east\",product=\"A100\"} 4\n",
         "subak_gpus{cluster=\"east\",product=\"A100\",state=\"unusable\"} 0\n"}) {
     EXPECT_THAT(text, HasSubstr(line));

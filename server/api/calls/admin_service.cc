@@ -46,8 +46,9 @@ void put_process(Shared& shared, v1::Status* out) {
   if (std::string warning = shared.auth.warning(); !warning.empty()) {
     out->add_warnings(std::move(warning));
   }
-  if (shared.options.warnings) {
-    for (std::string& warning : shared.options.warnings()) out->add_warnings(std::move(warning));
+  if (shared.options.reads.warnings) {
+    for (std::string& warning : shared.options.reads.warnings())
+      out->add_warnings(std::move(warning));
   }
   const MutexLock lock(shared.verified_mutex);
   if (shared.verified_drift) put(*shared.verified_drift, out->mutable_ledger_drift());

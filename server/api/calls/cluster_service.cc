@@ -2,7 +2,9 @@
 #include "server/api/calls/cluster_service.h"
 
 #include <algorithm>
+#include <map>
 #include <memory>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -27,6 +29,30 @@ Error no_cluster(const std::string& name) {
 std::string node_name(const Engine& engine, NodeId id) {
   const NodeSpec* node = engine.fleet().node(id);
   return node == nullptr ? std::to_string(id.value) : node->name;
+}
+
+// A row of ListDomains.
+struct DomainWithComputeDomains {
+  DomainRow domain;
+  std::vector<v1::ComputeDomain> compute_domains;
+};
+
+std::vector<DomainWithComputeDomains> domains_of(const Engine& engine, ClusterId id,
+                                                 const ComputeDomainRows& rows) {
+  const auto on_node = by_node(rows, engine);
+  std::vector<DomainWithComputeDomains> out;
+  for (DomainRow& domain : domain_rows(engine.fleet(), id)) {
+    std::map<std::string, const ComputeDomainRow*> inside;
+    for (const NodeId node : domain.nodes) {
+      const auto found = on_node.find(node);
+      if (found == on_node.end()) continue;
+      for (const ComputeDomainRow* const row : found->second) inside[row->name] = row;
+    }
+    DomainWithComputeDomains& row = out.emplace_back();
+    row.domain = std::move(domain);
+    for (const auto& [name, one] : inside) put(*one, &row.compute_domains.emplace_back());
+  }
+  return out;
 }
 
 void put_domain(const Engine& engine, const DomainRow& row, v1::Domain* out) {
@@ -124,10 +150,14 @@ ClusterService::Reactor* ClusterService::ListDomains(Context* context,
                                                      v1::ListDomainsResponse* out) {
   return list_of_cluster(
       shared_, context, in, out,
-      [](const Engine& engine, ClusterId id) { return domain_rows(engine.fleet(), id); },
-      [out](const Engine& engine, const DomainRow& row) {
+      [in, &shared = shared_](const Engine& engine, ClusterId id) {
+        return domains_of(engine, id, shared.compute_domains(in->cluster()));
+      },
+      [out](const Engine& engine, const DomainWithComputeDomains& row) {
         v1::Domain* domain = out->add_domains();
-        put_domain(engine, row, domain);
+        put_domain(engine, row.domain, domain);
+        for (const v1::ComputeDomain& one : row.compute_domains)
+          *domain->add_compute_domains() = one;
         return domain->ByteSizeLong();
       });
 }

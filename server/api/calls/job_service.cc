@@ -59,10 +59,11 @@ JobService::Reactor* JobService::GetJob(Context* context, const v1::GetJobReques
   Check check;
   const JobId id = get_job_id(check, "job_id", in->job_id());
   if (!check.ok()) return call.fail(check.error());
-  return call.read([in, out, id](const Engine& engine) -> std::optional<Error> {
+  return call.read([in, out, id, &shared = shared_](const Engine& engine) -> std::optional<Error> {
     const auto row = engine.job(id, in->include_pods());
     if (!row) return no_job(id);
     put(*row, engine, out);
+    put_compute_domain(shared.compute_domains(row->cluster), out);
     return std::nullopt;
   });
 }
@@ -164,6 +165,7 @@ JobService::Reactor* JobService::ExplainJob(Context* context, const v1::ExplainJ
         const auto why = engine.explain(id, now, position);
         if (!why) return no_job(id);
         put(*why, engine, starts, now, out);
+        put_compute_domain(shared.compute_domains(why->job.cluster), out->mutable_job());
         put(now, out->mutable_time());
         put(order.time_ms(), out->mutable_order_time());
         if (in->alternatives()) return put_alternatives(engine, starts, id, now, out);

@@ -17,6 +17,7 @@
 #include "server/api/common/options.h"
 #include "server/api/common/request_fingerprint.h"
 #include "server/api/common/status.h"
+#include "server/api/convert/compute_domains.h"
 #include "server/api/streams/admission_snapshot_stream.h"
 #include "server/api/streams/job_watch.h"
 #include "server/api/streams/observe.h"
@@ -66,6 +67,10 @@ struct Shared {
   // or the time of the engine's last fact if that is later. So the instant is never before the time
   // of the engine's state.
   TimeMs now(const Engine& engine) const;
+  // Returns the ComputeDomains that an edge of this service made in the cluster.
+  ComputeDomainRows compute_domains(const std::string& cluster) const {
+    return options.reads.compute_domains ? options.reads.compute_domains(cluster) : nullptr;
+  }
   // Reports a refusal for lack of rights to options.on_denied, and returns `status` unchanged. If
   // the caller is known, it also posts an input to the loop, so that the audit log gets the
   // refusal. If the mailbox is full, this input is dropped. `actor`: empty if the caller is not

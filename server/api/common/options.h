@@ -3,13 +3,16 @@
 
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "admission/policy_config.h"
 #include "core/error.h"
 #include "core/limits.h"
 #include "core/quantity.h"
+#include "kube/domain/domain_row.h"
 #include "model/input.h"
 #include "net/connection_limiter.h"
 #include "server/runtime/follower.h"
@@ -48,6 +51,17 @@ struct LossSeen {
   TimeMs known_ms = 0;
 };
 
+// What the service knows beside the engine. Any thread may call these functions, and each may be
+// null.
+struct ServiceReads {
+  // Returns further warnings for an operator, each of which is one sentence. GetStatus shows them.
+  std::function<std::vector<std::string>()> warnings;
+  // Returns the ComputeDomains that this service made in the cluster with this name; nullptr: no
+  // edge of this service follows the cluster.
+  std::function<std::shared_ptr<const std::vector<ComputeDomainRow>>(std::string_view cluster)>
+      compute_domains;
+};
+
 // The options of the API server.
 struct ApiOptions {
   // An IP address and a port. With port 0, the system chooses the port.
@@ -83,9 +97,7 @@ struct ApiOptions {
   // The configuration by which webhook-only replicas decide. The server sends it to them with a
   // part of the state.
   AdmissionConfig admission;
-  // Returns further warnings for an operator, each of which is one sentence. GetStatus shows them.
-  // Any thread may call `warnings`, which may be null.
-  std::function<std::vector<std::string>()> warnings;
+  ServiceReads reads;
   // Declares facts lost. Any thread may call it, and it must not block. null: this store cannot
   // lose facts.
   std::function<Result<LossSeen>(const LossAsked&)> accept_loss;

@@ -20,7 +20,8 @@ bool fits(Check& check, const char* field, const Items& items, std::size_t most)
 
 void put_rules(const View& view, const AdmissionConfig& config, v1::AdmissionRules* out) {
   const auto& [gpu_kinds, schedulers, runtime_classes, own_user, break_glass_group, suspend_owners,
-               alignment, alignment_namespaces, routes, device_claims, unknown_cluster] = config;
+               alignment, alignment_namespaces, routes, device_claims, unknown_cluster,
+               for_nvlink] = config;
   for (const std::string& ns : view.policy.system_namespaces) out->add_system_namespaces(ns);
   for (const PriorityClass& one : view.policy.priority_classes) {
     v1::PriorityClass* const row = out->add_priority_classes();
@@ -43,6 +44,7 @@ void put_rules(const View& view, const AdmissionConfig& config, v1::AdmissionRul
   }
   out->set_device_claims(static_cast<v1::DeviceClaims>(static_cast<int>(device_claims) + 1));
   out->set_unknown_cluster(static_cast<v1::UnknownCluster>(static_cast<int>(unknown_cluster) + 1));
+  out->set_compute_domains_for_nvlink(for_nvlink);
 }
 
 void get_rules(Check& check, const v1::AdmissionRules& rules, View& view, AdmissionConfig& config) {
@@ -83,6 +85,7 @@ void get_rules(Check& check, const v1::AdmissionRules& rules, View& view, Admiss
   config.device_claims = get_enum<DeviceClaims>(check, "device_claims", rules.device_claims());
   config.unknown_cluster =
       get_enum<UnknownCluster>(check, "unknown_cluster", rules.unknown_cluster());
+  config.compute_domains_for_nvlink = rules.compute_domains_for_nvlink();
 }
 
 }  // namespace subak::api

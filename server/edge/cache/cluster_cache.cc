@@ -24,6 +24,13 @@ bool is_evicted_by_upgrade(const NodeCache& nodes, const PodEntry& entry, const 
   return pod.status.disrupted == "EvictionByEvictionAPI" && nodes.upgrades_driver(entry.node);
 }
 
+// Counts the pod among the users of its ComputeDomain (`by` 1), or takes it out (`by` -1).
+void count_user(DomainCache& domains, const GpuPodEntry& pod, int by) {
+  if (!pod.uses_domain()) return;
+  by > 0 ? domains.add_user(pod.claims.domain, pod.going)
+         : domains.remove_user(pod.claims.domain, pod.going);
+}
+
 }  // namespace
 
 ClusterCache::ClusterCache(std::string cluster, ExtraGpuResources extra,
@@ -35,8 +42,23 @@ ClusterCache::ClusterCache(std::string cluster, ExtraGpuResources extra,
                     std::move(fatal_conditions)},
       other_schedulers_(std::move(other_schedulers)),
       outbox_(std::move(cluster)),
-      nodes_(node_options_, outbox_,
-             [this](const std::string& node) { return may_have_pods(node); }),
+      domains_({.unreadable =
+                    [this](const std::string& why) {
+                      ++unreadable_.count;
+                      unreadable_.last = why;
+                    },
+                .offers_changed = [this](const std::string& node) { nodes_.put_other_offer(node); },
+                .template_changed =
+                    [this](const std::string& key) {
+                      for (const std::string& uid : marks_.gated()) {
+                        const auto& of = pods_.at(uid).gpu->claims.templates;
+                        if (std::find(of.begin(), of.end(), key) != of.end())
+                          marks_.put_outdated(uid);
+                      }
+                    }}),
+      nodes_(
+          node_options_, outbox_, [this](const std::string& node) { return may_have_pods(node); },
+          [this](const std::string& node) { return domains_.offers_channel(node); }),
       namespaces_(outbox_),
       owners_(node_options_.extra_gpus) {
   namespace_policy_.system_namespaces = system_namespaces;
@@ -52,6 +74,7 @@ void ClusterCache::forget_told() {
   orphans_.clear();
   non_gpu_members_.clear();
   marks_.clear();
+  domains_.forget_users();
 }
 
 // --- pods ----------------------------------------------------------------------------------------
@@ -99,6 +122,7 @@ void ClusterCache::see_pod(const WatchEvent& event, std::int64_t monotonic_ms, b
   outdate_gangs(non_gpu_members_.see(uid, pod, event.kind));
   if (pod.asks_gpu()) non_gpu_members_.leave_out_of(pod);
   if (pod.asks_gpu()) hold_unsized(pod);
+  domains_.recognise(pod);
   PodRecord record = pod_record(pod, !other_manager_of(pod, other_schedulers_).empty());
   if (event.kind == WatchKind::kDeleted && record.ended == Cause::kNone) {
     const TimeMs end_ms = end_seen(entry, end_of(pod));
@@ -133,6 +157,7 @@ void ClusterCache::see_pod(const WatchEvent& event, std::int64_t monotonic_ms, b
   if (entry.gpu && entry.gpu->ended) tell_if_gone(entry.gpu->gang_owner);
   if (event.kind != WatchKind::kDeleted) return;
   if (entry.gpu) owned_.remove(*entry.gpu);
+  if (entry.gpu) count_user(domains_, *entry.gpu, -1);
   if (entry.gpu) tell_if_gone(entry.gpu->gang_owner);
   marks_.forget(uid);
   pods_.erase(uid);
@@ -144,8 +169,9 @@ void ClusterCache::see_gpu_pod(const std::string& uid, PodEntry& entry, const Po
   if (!entry.gpu) entry.gpu = std::make_unique<GpuPodEntry>();
   GpuPodEntry& gpu = *entry.gpu;
   owned_.remove(gpu);
+  count_user(domains_, gpu, -1);
   gpu.asks_gpu = pod.asks_gpu();
-  gpu.claims = !pod.device_claim.empty();
+  gpu.claims.unknown = !pod.claims.device.empty();
   gpu.gated = record.gated;
   gpu.foreign_gates = record.foreign_gates;
   gpu.ended = record.ended != Cause::kNone;
@@ -170,10 +196,16 @@ void ClusterCache::see_gpu_pod(const std::string& uid, PodEntry& entry, const Po
   gpu.kept_closed = find_text(pod.annotations, names::kKeptClosed);
   gpu.let_go_to = record.let_go_to;
   gpu.release = {};
+  gpu.claims.templates.clear();
   if (record.gated) {
     if (auto read = read_gated_pod(object)) gpu.release = std::move(read).value();
+    for (const Text of : pod.claims.templates)
+      gpu.claims.templates.push_back(domain_key(entry.ns, of));
   }
+  gpu.claims.domain =
+      pod.claims.domain_template.empty() ? "" : domain_key(entry.ns, pod.claims.domain_template);
   owned_.add(gpu);
+  count_user(domains_, gpu, 1);
   marks_.set_gated(uid, gpu.gated && !gpu.ended && !gpu.going);
   // Released by Subak. Pods of others that find no node are not reported; in observe mode that is
   // all pods.
@@ -231,6 +263,7 @@ void ClusterCache::drop_pod(const std::string& uid, in::PodGone gone, const std:
   const bool told = at->second.told != 0 || outbox_.has_pod(uid);
   if (told || at->second.gpu) outbox_.changed(about::Pod{uid}, std::move(gone), clock);
   if (at->second.gpu) owned_.remove(*at->second.gpu);
+  if (at->second.gpu) count_user(domains_, *at->second.gpu, -1);
   if (at->second.gpu) tell_if_gone(at->second.gpu->gang_owner);
   outdate_gangs(non_gpu_members_.gone(uid));
   nodes_.forget_operand(uid);

@@ -30,6 +30,7 @@
 #include "server/edge/cache/owner_cache.h"
 #include "server/edge/cache/pod_marks.h"
 #include "server/edge/client/watch_stream.h"
+#include "server/edge/domains/domain_cache.h"
 
 namespace subak {
 
@@ -99,6 +100,10 @@ class ClusterCache {
   // reported a later state than the answer, even the end of the object.
   void see_answered_pod(json::Value pod, std::int64_t monotonic_ms);
   void see_answered_owner(json::Value owner, const std::string& collection);
+  // The ComputeDomains of the cluster. The edge passes its lists and watches of them directly to
+  // this cache.
+  DomainCache& domains() { return domains_; }
+  const DomainCache& domains() const { return domains_; }
   // Puts each pod that has waited for its owner for limits::kOwnerMs into the outbox, without the
   // data of the owner. Call it in each turn.
   void adopt_orphans(std::int64_t monotonic_ms);
@@ -189,6 +194,7 @@ class ClusterCache {
   ListRound pod_list_;
   // When the present or the last list of pods began, by the service's time.
   TimeMs pod_list_ms_ = 0;
+  DomainCache domains_;
   NodeCache nodes_;
   NamespaceCache namespaces_;
   OwnerCache owners_;

@@ -44,14 +44,25 @@ struct JobPart {
   bool failing = false;
 };
 
+// What a pod claims by Dynamic Resource Allocation.
+struct ClaimsPart {
+  // The pod claims devices that Subak does not know (PodClaims::device), so another component must
+  // decide about it.
+  bool unknown = false;
+  // The key of the ComputeDomain of the pod's gang (domain_key()), if the pod has Subak's claim for
+  // it. Else empty.
+  std::string domain;
+  // The keys of the templates from which the pod's other claims are made. Empty unless the pod is
+  // gated.
+  std::vector<std::string> templates;
+};
+
 // The part of an entry for pods that request GPUs or have had Subak's gate. Only the cache writes
 // this part. Times and counts are as of the last event on the pod.
 struct GpuPodEntry {
   // The pod requests GPUs, as in Pod::asks_gpu().
   bool asks_gpu = false;
-  // The pod claims devices by Dynamic Resource Allocation (Pod::device_claim), so another component
-  // must decide about it.
-  bool claims = false;
+  ClaimsPart claims;
   // The pod has Subak's gate.
   bool gated = false;
   // The pod has a scheduling gate of another component.
@@ -99,6 +110,9 @@ struct GpuPodEntry {
   std::string unschedulable;
   // When `unschedulable` was first seen, in monotonic ms.
   std::int64_t unschedulable_since_ms = 0;
+
+  // True: the pod may run in its ComputeDomain, now or soon.
+  bool uses_domain() const { return !claims.domain.empty() && !gated && !ended; }
 };
 
 // The entry of a pod.

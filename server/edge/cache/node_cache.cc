@@ -32,6 +32,7 @@ void NodeCache::clear() {
   silent_.clear();
   outdated_.clear();
   operands_.clear();
+  other_offers_.clear();
 }
 
 std::string NodeCache::see(const WatchEvent& event, TimeMs now_ms) {
@@ -116,6 +117,7 @@ void NodeCache::tell(NodeSpec node) {
   }
   if (node.gpus > 0 || node.gpus_unknown) operands_.add_to(node);
   node.clock_behind_ms = clocks_.off_ms(node.name);
+  if (offers_channel_(node.name)) node.extended.push_back({std::string(names::kChannel), 1});
   const std::uint64_t digest = content_hash(to_text(node));
   if (digest == entry.told) return;
   entry.told = digest;

@@ -24,9 +24,16 @@ class NodeCache {
   // True if the cache may still report the end of a pod on this node. That is so if a pod is bound
   // to the node, or if a released pod without a node may still be bound to the node.
   using MayHavePods = std::function<bool(const std::string& node)>;
+  // True if the node's DRA driver offers the channel of a ComputeDomain. The core gets the channel
+  // as an extended resource of the node (names::kChannel).
+  using OffersChannel = std::function<bool(const std::string& node)>;
   // `options` and `outbox` must outlive the cache.
-  NodeCache(const KubeNodeOptions& options, Outbox& outbox, MayHavePods may_have_pods)
-      : options_(options), outbox_(outbox), may_have_pods_(std::move(may_have_pods)) {}
+  NodeCache(const KubeNodeOptions& options, Outbox& outbox, MayHavePods may_have_pods,
+            OffersChannel offers_channel)
+      : options_(options),
+        outbox_(outbox),
+        may_have_pods_(std::move(may_have_pods)),
+        offers_channel_(std::move(offers_channel)) {}
   // Forgets the nodes, but not the measured errors of their clocks.
   void clear();
 
@@ -84,6 +91,12 @@ class NodeCache {
   std::set<std::string> take_outdated() { return std::exchange(outdated_, {}); }
   // Marks a node to be read again, for example after a read that could not begin.
   void put_outdated(const std::string& name) { outdated_.insert(name); }
+  // take_other_offers() and put_other_offer() do the same for nodes whose offer of a channel has
+  // changed. A node that is not in the cache is not marked.
+  std::set<std::string> take_other_offers() { return std::exchange(other_offers_, {}); }
+  void put_other_offer(const std::string& name) {
+    if (entries_.contains(name)) other_offers_.insert(name);
+  }
 
  private:
   struct Entry {
@@ -112,11 +125,12 @@ class NodeCache {
   const KubeNodeOptions& options_;
   Outbox& outbox_;
   const MayHavePods may_have_pods_;
+  const OffersChannel offers_channel_;
   std::map<std::string, Entry> entries_;    // by name
   std::map<std::string, NodeSpec> silent_;  // by name; not sent yet
   NodeClocks clocks_;
   OperandPods operands_;
-  std::set<std::string> outdated_;  // by name
+  std::set<std::string> outdated_, other_offers_;  // by name
   ListRound round_;
 };
 

@@ -96,7 +96,7 @@ void Reflector::begin_watch(std::int64_t now_ms) {
 void Reflector::open(State state, const std::string& query, std::int64_t now_ms) {
   state_ = state;
   stream_.open(
-      path_ + "?watch=1&allowWatchBookmarks=true" + query +
+      path_ + before_query() + "watch=1&allowWatchBookmarks=true" + query +
           "&timeoutSeconds=" + std::to_string(limits::kWatchLifeS),
       now_ms, [this](const WatchEvent& event) { take(event); },
       [this](const CallAnswer& answer) { ended(answer); });
@@ -107,7 +107,7 @@ void Reflector::ask_page() {
   KubeCall call;
   const std::string token = pages_.take_next();
   const std::size_t most = token.empty() ? limits::kListPageObjects : limits::kLaterPageObjects;
-  call.path = path_ + "?limit=" + std::to_string(most);
+  call.path = path_ + before_query() + "limit=" + std::to_string(most);
   if (!token.empty()) call.path += "&continue=" + escaped(token);
   const bool asked =
       api_.call(std::move(call), [this, alive = std::weak_ptr<const bool>(alive_)](

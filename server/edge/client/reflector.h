@@ -60,7 +60,8 @@ class Reflector {
     // The limit on pages of lists after the first page, for all kinds of objects together.
     RequestPace& pages;
   };
-  // `path`: the path of the collection, such as "/api/v1/pods". `api` must outlive the reflector.
+  // `path`: the path of the collection, such as "/api/v1/pods"; a query may follow. `api` must
+  // outlive the reflector.
   // If the answer to a request for a page comes after the reflector was destroyed, the answer has
   // no effect.
   Reflector(KubeApi& api, std::string path, ReflectorSink sink, Paces paces, MonotonicMs now);
@@ -155,6 +156,8 @@ class Reflector {
   void ended(const CallAnswer& answer);
   void wait(const CallAnswer& answer);
   void wait_ms(DurationMs pause);
+  // Returns what comes between the path and further parts of the query.
+  const char* before_query() const { return path_.find('?') == std::string::npos ? "?" : "&"; }
   // Returns the limit under which the next request counts.
   RequestPace& pace() const { return pages_.has_next() ? paces_.pages : paces_.begins; }
 

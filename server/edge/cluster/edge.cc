@@ -38,6 +38,9 @@ struct Edge::Impl {
   Writes writes;
   EffectFeed effects;
   Strays strays;
+  // DomainStats::rows, and the version of the cache from which it was made.
+  std::shared_ptr<const std::vector<ComputeDomainRow>> domains;
+  std::uint64_t domains_version = UINT64_MAX;
   PublishedStats stats;
   std::atomic<bool> stopping{false};
   std::thread thread;
@@ -94,6 +97,7 @@ void Edge::Impl::turn() {
   writes.turn();
   strays.open();
   notices.look_at_waiting();
+  notices.look_at_domains();
   notices.turn(writes.is_full());
 }
 
@@ -123,6 +127,9 @@ void Edge::Impl::publish() {
   now.not_taken = reports.not_taken();
   now.put_off = reports.put_off();
   now.clock_behind_ms = cache.nodes().clocks().largest_ms();
+  if (std::exchange(domains_version, cache.domains().version()) != cache.domains().version())
+    domains = std::make_shared<const std::vector<ComputeDomainRow>>(domain_rows(cache.domains()));
+  now.domains = {domains, notices.late_domain_nodes()};
   stats.publish(std::move(now), !session.is_off(), cache.unreadable());
 }
 

@@ -20,6 +20,7 @@
 #include "core/error.h"
 #include "engine/engine.h"
 #include "engine/forecast/start_calibration.h"
+#include "kube/domain/domain_row.h"
 #include "kube/node/node.h"
 #include "kube/pod.h"
 #include "model/input.h"
@@ -71,6 +72,14 @@ struct EdgeOptions {
   bool stepped = false;
 };
 
+// The ComputeDomains of an edge.
+struct DomainStats {
+  // The ComputeDomains that Subak made and that exist. nullptr: no turn has ended yet.
+  std::shared_ptr<const std::vector<ComputeDomainRow>> rows;
+  // The number of their nodes that have not been ready for five minutes.
+  std::size_t late_nodes = 0;
+};
+
 // Figures of an edge. Counters only rise.
 struct EdgeStats {
   // True: the core has a complete list.
@@ -101,6 +110,7 @@ struct EdgeStats {
   // The clock error of the node whose clock is furthest off, in ms. Positive: the clock is behind;
   // negative: it is ahead.
   DurationMs clock_behind_ms = 0;
+  DomainStats domains;
 };
 
 class Edge {

@@ -49,7 +49,8 @@ Notices::Notices(EdgeContext& context, const EdgeSession& session)
     : context_(context),
       session_(session),
       recorder_(*context.api, context.ports.now_ms, context.ports.monotonic_ms),
-      waiting_(context.cache, recorder_) {}
+      waiting_(context.cache, recorder_),
+      domains_(context.cache, recorder_) {}
 
 // Events use connections that releases leave free.
 void Notices::turn(bool writes_full) {
@@ -110,6 +111,13 @@ void Notices::tell_written(const KubeWrite& write) {
                             : "Subak ends " + job + " (" + cause +
                                   "): suspended until its pods are gone, which counts no failure",
                         true);
+    case WriteKind::kMakeDomain:
+      return tell_pod(write.pod, "ComputeDomainMade", "MakeComputeDomain",
+                      job + " starts in a ComputeDomain of its own; its gates open when the " +
+                          "ComputeDomain has its claim template",
+                      false);
+    case WriteKind::kDropDomain:
+      return;
     case WriteKind::kResume:
       return tell_owner(write.uid, "Resumed", "Resume", "its pods are gone: they are created again",
                         false);

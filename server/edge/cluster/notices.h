@@ -12,6 +12,7 @@
 
 #include "server/edge/cluster/edge_context.h"
 #include "server/edge/cluster/edge_session.h"
+#include "server/edge/events/domain_notices.h"
 #include "server/edge/events/event_recorder.h"
 #include "server/edge/events/waiting.h"
 #include "server/edge/writes/plan.h"
@@ -38,6 +39,10 @@ class Notices {
   void tell_put_off(const std::string& uid, const std::string& words);
   // Examines the next page of waiting jobs, if it is due.
   void look_at_waiting();
+  // Records the nodes of ComputeDomains that stay not ready. Call it in each turn.
+  void look_at_domains() { domains_.look(context_.ports.monotonic_ms()); }
+  // The number of such nodes.
+  std::size_t late_domain_nodes() const { return domains_.late(); }
   // Sends Events as far as the rate allows. `writes_full`: the writes use all connections that they
   // may use. If `writes_full` is true, turn() sends Events only if their queue is crowded.
   void turn(bool writes_full);
@@ -58,6 +63,7 @@ class Notices {
   const EdgeSession& session_;
   EventRecorder recorder_;
   Waiting waiting_;
+  DomainNotices domains_;
   // By job: the last attempt with an Event about its start.
   // So an attempt gets one such Event, not one for each pod.
   std::map<JobId, std::uint32_t> announced_starts_;

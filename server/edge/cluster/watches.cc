@@ -5,8 +5,18 @@
 
 namespace subak {
 
+namespace {
+
+// True if the list of each kind was complete or has failed.
+bool are_asked(const std::vector<std::unique_ptr<Reflector>>& kinds) {
+  return std::all_of(kinds.begin(), kinds.end(),
+                     [](const auto& kind) { return kind->listed() || !kind->error().empty(); });
+}
+
+}  // namespace
+
 void Watches::follow_others() {
-  follow_nodes();
+  follow_domains();
   follow_namespaces();
   follow_owners();
   follow_leases();
@@ -19,9 +29,11 @@ void Watches::end() {
   pods_.reset();
   leases_.reset();
   owners_.clear();
+  domains_.clear();
 }
 
 void Watches::turn() {
+  if (!nodes_ && !domains_.empty() && are_asked(domains_)) follow_nodes();
   for (Reflector* reflector : all()) reflector->turn();
 }
 
@@ -32,10 +44,7 @@ DurationMs Watches::due_in() const {
 }
 
 bool Watches::others_listed() const {
-  const bool asked = std::all_of(owners_.begin(), owners_.end(), [](const auto& owner) {
-    return owner->listed() || !owner->error().empty();
-  });
-  return asked && nodes_->listed() && namespaces_->listed();
+  return are_asked(owners_) && nodes_ && nodes_->listed() && namespaces_->listed();
 }
 
 std::uint64_t Watches::pods_version() const {
@@ -65,6 +74,7 @@ std::vector<Reflector*> Watches::all() const {
   if (pods_) all.push_back(pods_.get());
   if (leases_) all.push_back(leases_.get());
   for (const auto& owner : owners_) all.push_back(owner.get());
+  for (const auto& domain : domains_) all.push_back(domain.get());
   return all;
 }
 
@@ -112,6 +122,44 @@ void Watches::follow_owners() {
     };
     owners_.push_back(follow(path, std::move(of_owners)));
   }
+}
+
+// A cluster without NVIDIA's driver has no ComputeDomains, and no slices of that driver.
+void Watches::follow_domains() {
+  DomainCache& domains = context_.cache.domains();
+  const auto sink = [](auto begin, auto object, auto complete) {
+    ReflectorSink out;
+    out.begin = begin;
+    out.object = object;
+    out.complete = [complete] {
+      complete();
+      return true;
+    };
+    return out;
+  };
+  domains_.push_back(follow(kChannelSlicesPath,
+                            sink([&domains] { domains.begin_slices(); },
+                                 [&domains](const WatchEvent& event) { domains.see_slice(event); },
+                                 [&domains] { domains.complete_slices(); })));
+  domains_.push_back(follow(kClaimTemplatesPath, sink([&domains] { domains.begin_templates(); },
+                                                      [this, &domains](const WatchEvent& event) {
+                                                        on_change_();
+                                                        domains.see_template(event);
+                                                      },
+                                                      [this, &domains] {
+                                                        on_change_();
+                                                        domains.complete_templates();
+                                                      })));
+  domains_.push_back(follow(kDomainsPath, sink([&domains] { domains.begin_domains(); },
+                                               [this, &domains](const WatchEvent& event) {
+                                                 on_change_();
+                                                 domains.see_domain(event,
+                                                                    context_.ports.monotonic_ms());
+                                               },
+                                               [this, &domains] {
+                                                 on_change_();
+                                                 domains.complete_domains();
+                                               })));
 }
 
 // Leases are optional: without them the times that nodes report are taken as they are.

@@ -1,5 +1,6 @@
-// Follows the cluster's objects with one reflector for each kind: first nodes, namespaces, owners
-// and leases, then pods. Each reflector writes into the object cache.
+// Follows the cluster's objects with one reflector for each kind: first ComputeDomains and their
+// parts, namespaces, owners and leases, then nodes, then pods. Each reflector writes into the
+// object cache.
 //
 // Watches owns the reflectors, the limits on their requests, and the times at which the watches
 // last reported. Limits and times continue from session to session. Threads: the edge's thread.
@@ -21,13 +22,15 @@ namespace subak {
 
 class Watches {
  public:
-  // `on_change` is called before each change of a pod or an owner goes into the cache.
+  // `on_change` is called before each change of a pod, an owner, a ComputeDomain or a claim
+  // template goes into the cache.
   Watches(EdgeContext& context, std::function<void()> on_change)
       : context_(context), on_change_(std::move(on_change)) {}
   Watches(const Watches&) = delete;
   Watches& operator=(const Watches&) = delete;
 
-  // Begins to follow all kinds except pods.
+  // Begins to follow all kinds except nodes and pods. turn() begins to follow nodes once it is
+  // known which nodes offer a channel, so that each node is reported once, with all data.
   void follow_others();
   // Begins to follow pods. Call it once others_listed() is true, so that each pod is reported once,
   // with all data.
@@ -39,8 +42,9 @@ class Watches {
   // Returns the time until turn() has work, at most limits::kLoopMaxWaitMs.
   DurationMs due_in() const;
 
-  // True if nodes and namespaces are listed, and each kind of owner is listed or has failed. A kind
-  // may fail because the cluster does not have it. Call it only between follow_others() and end().
+  // True if nodes and namespaces are listed, and each kind of owner, ComputeDomains and their parts
+  // are listed or have failed. A kind may fail because the cluster does not have it. Call it only
+  // between follow_others() and end().
   bool others_listed() const;
   // True once pods are listed. Call this and pods_version() only between follow_pods() and end().
   bool pods_listed() const { return pods_->listed(); }
@@ -62,6 +66,7 @@ class Watches {
   void follow_namespaces();
   void follow_owners();
   void follow_leases();
+  void follow_domains();
   // Makes and starts a reflector. The limits of its kind continue from earlier reflectors.
   std::unique_ptr<Reflector> follow(const char* path, ReflectorSink sink);
   // Returns the reflectors that exist.
@@ -85,6 +90,8 @@ class Watches {
   std::unique_ptr<Reflector> nodes_, namespaces_, pods_, leases_;
   // One for each of kOwnerPaths; empty: owners are not followed.
   std::vector<std::unique_ptr<Reflector>> owners_;
+  // ComputeDomains, their claim templates, and the slices with channels; empty: not followed.
+  std::vector<std::unique_ptr<Reflector>> domains_;
 };
 
 }  // namespace subak

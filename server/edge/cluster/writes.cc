@@ -106,6 +106,13 @@ void Writes::mark_refused(const KubeWrite& write, const std::string& words) {
              {"words", words}});
 }
 
+void Writes::drop_refused(const KubeWrite& write, const std::string& words) {
+  log::warn("cannot delete the ComputeDomain of an attempt that has ended",
+            {{"cluster", context_.options.cluster},
+             {"job", text::job_id_text(write.job)},
+             {"words", words}});
+}
+
 WriterHooks Writes::hooks() {
   WriterHooks hooks;
   hooks.see_pod = [this](json::Value pod) {
@@ -116,9 +123,21 @@ WriterHooks Writes::hooks() {
     queue_.outdate();
     context_.cache.see_answered_owner(owner, collection);
   };
+  hooks.see_domain = [this](json::Value domain) {
+    queue_.outdate();
+    context_.cache.domains().see_answered_domain(domain, context_.ports.monotonic_ms());
+  };
+  hooks.forget_domain = [this](const std::string& key) {
+    queue_.outdate();
+    context_.cache.domains().forget_domain(key);
+  };
   hooks.give_up = [this](const KubeWrite& write, const CallAnswer& answer) {
     ++refused_[answer.reason.empty() ? std::string(enum_name(answer.outcome)) : answer.reason];
     if (write.kind == WriteKind::kKeep) return mark_refused(write, answer.message);
+    if (write.kind == WriteKind::kDropDomain) return drop_refused(write, answer.message);
+    if (write.kind == WriteKind::kMakeDomain) {
+      return give_up(write.pod, write.job, Cause::kReleaseRefused, answer.message);
+    }
     if (write.kind != WriteKind::kRelease) {
       say_end_refused(write, answer.message);
       return;

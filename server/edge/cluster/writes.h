@@ -59,6 +59,8 @@ class Writes {
   // Stops the Fence from waiting for a mark that the API server refuses. The mark belongs on a pod
   // whose hold was released.
   void mark_refused(const KubeWrite& write, const std::string& words);
+  // Writes to the log that a ComputeDomain cannot be deleted. The edge tries again.
+  void drop_refused(const KubeWrite& write, const std::string& words);
   // Reports to the core and to users that the release of a pod failed, and drops the planned
   // writes. The core then releases the hold. `job`: the job whose effect is dropped too; an empty
   // id if the scheduler refuses the pod.

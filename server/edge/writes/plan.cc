@@ -5,6 +5,8 @@
 #include <set>
 #include <utility>
 
+#include "server/edge/writes/domain_state.h"
+
 namespace subak {
 namespace {
 
@@ -103,6 +105,7 @@ class Planner {
       if (!entry->gpu->gated) continue;
       left = true;
       if (entry->gpu->foreign_gates || is_guarded(pod.node)) continue;
+      if (!has_domain(wanted, pod, *entry->gpu)) continue;
       if (!may_try(pod.uid) || chosen_.contains(pod.uid)) continue;
       writes.push_back({WriteKind::kRelease,
                         pod.uid,
@@ -156,6 +159,23 @@ class Planner {
     return left;
   }
 
+  // Deletes the ComputeDomains of attempts that have ended.
+  void drop_domains(const WantedJobs& wanted, TimeMs now_ms) {
+    for (const auto& [key, entry] : cache_.domains().all()) {
+      const ComputeDomain& domain = entry.object;
+      if (!domain.is_ours() || domain.going || cache_.domains().users(key).all > 0) continue;
+      const auto job = wanted.find(domain.job);
+      const bool starts =
+          job != wanted.end() && job->second.effect.kind == EffectKind::kOpenGate &&
+          job->second.effect.attempt == domain.attempt &&
+          (job->second.effect.until_ms == 0 || job->second.effect.until_ms > now_ms);
+      const std::string id = drop_domain_id(key);
+      if (starts || !may_try(id)) continue;
+      KubeWrite write{WriteKind::kDropDomain, id, domain.job, "", Cause::kNone, domain.attempt, 0};
+      add(kBack, 0, write);
+    }
+  }
+
   // Resumes an owner that Subak suspended as soon as its pods are gone. If a user resumed it, only
   // Subak's mark is removed.
   void resume_owners() {
@@ -202,6 +222,21 @@ class Planner {
     return owner->failed + failing + ++evicted_[pod.owner_uid] < owner->backoff_limit;
   }
 
+  // True if the pod needs no ComputeDomain, or if its ComputeDomain is there. Else plans to make the
+  // ComputeDomain, once for all pods that need it.
+  bool has_domain(const Wanted& wanted, const EffectPod& pod, const GpuPodEntry& gpu) {
+    if (gpu.claims.domain.empty()) return true;
+    const Effect& effect = wanted.effect;
+    const DomainCheck check = check_domain(cache_, gpu.claims.domain, effect.job, effect.attempt);
+    if (check.step == DomainStep::kOpen) return true;
+    const std::string id = make_domain_id(gpu.claims.domain, effect.job, effect.attempt);
+    if (!may_try(id) || !chosen_.insert(id).second) return false;
+    KubeWrite write{WriteKind::kMakeDomain, id, effect.job, "",     Cause::kNone, effect.attempt,
+                    effect.pods.size(),     {}, {},         pod.uid};
+    add(kHalfOpen, wanted.order, write);
+    return false;
+  }
+
   bool is_guarded(const std::string& node) const {
     return guards_all_ || guarded_nodes_.contains(node);
   }
@@ -223,13 +258,19 @@ class Planner {
   std::vector<KubeWrite> withheld_;
   // Evictions by this plan and those asked for before, of each owner.
   std::map<std::string, std::int64_t> evicted_;
-  std::set<std::string> chosen_;  // owners and pods to be suspended, evicted or marked
+  // Owners and pods to be suspended, evicted or marked, and ComputeDomains to be made.
+  std::set<std::string> chosen_;
   std::set<std::string> guarded_nodes_;
   bool guards_all_ = false;
   std::int64_t next_ms_ = 0;
 };
 
 }  // namespace
+
+std::string make_domain_id(const std::string& key, JobId job, std::uint32_t attempt) {
+  return "make-domain " + attempt_label(job, attempt) + " " + key;
+}
+std::string drop_domain_id(const std::string& key) { return "drop-domain " + key; }
 
 Plan plan_writes(const WantedJobs& wanted, const Fence& fence, const ClusterCache& cache,
                  const Attempts& attempts, TimeMs now_ms, std::int64_t monotonic_ms,
@@ -244,6 +285,7 @@ Plan plan_writes(const WantedJobs& wanted, const Fence& fence, const ClusterCach
     const bool left = opens ? planner.open(job) : planner.take_back(job, ending);
     if (!left) plan.settled.push_back(id);
   }
+  planner.drop_domains(wanted, now_ms);
   planner.resume_owners();
   planner.finish(most, plan);
   return plan;

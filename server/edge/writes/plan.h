@@ -29,12 +29,16 @@ enum class WriteKind : std::uint8_t {
   // Suspends the owner, which then deletes all its pods without counting a failure.
   kSuspend,
   // Resumes the owner, which then creates its pods again.
-  kResume
+  kResume,
+  // Makes the ComputeDomain of a gang that starts, or waits for it (domain_state.h).
+  kMakeDomain,
+  // Deletes the ComputeDomain of an attempt that has ended.
+  kDropDomain
 };
 template <>
 struct EnumText<WriteKind> {
-  static constexpr std::array<std::string_view, 5> names{"release", "keep", "evict", "suspend",
-                                                         "resume"};
+  static constexpr std::array<std::string_view, 7> names{
+      "release", "keep", "evict", "suspend", "resume", "make_domain", "drop_domain"};
 };
 
 // kMarkTakenBack and kMarkCancelled are the values of the annotation subak.gpu/suspended on an
@@ -49,7 +53,8 @@ inline constexpr std::string_view kMarkCancelled = "cancelled";
 // both from the cache when the write begins.
 struct KubeWrite {
   WriteKind kind = WriteKind::kRelease;
-  // The uid of the pod, or of the owner that is suspended or resumed.
+  // The uid of the pod, or of the owner that is suspended or resumed. For kMakeDomain and
+  // kDropDomain: make_domain_id() or drop_domain_id() of the ComputeDomain's key.
   std::string uid;
   // The job; it is empty for kResume, and for a pod that Subak does not manage.
   JobId job;
@@ -64,9 +69,15 @@ struct KubeWrite {
   // Copies from the core's effect: `preemption` for kEvict and kSuspend, `loan` for kRelease.
   Preemption preemption{};
   Loan loan{};
-  // For kSuspend: the uid of one of the pods that end.
+  // For kSuspend: the uid of one of the pods that end. For kMakeDomain: the uid of one of the pods
+  // that need the ComputeDomain.
   std::string pod{};
 };
+
+// Return what identifies the attempts to make the ComputeDomain with this key for an attempt of a
+// job, or to delete it.
+std::string make_domain_id(const std::string& key, JobId job, std::uint32_t attempt);
+std::string drop_domain_id(const std::string& key);
 
 // The newest effect of the core on one job. The newest effect replaces an older effect on that job,
 // since each effect names all pods of the job.
@@ -117,6 +128,9 @@ struct Plan {
 // - All other releases, in the order of their effects.
 // A pod that cannot be written now does not delay other pods. The function follows these rules:
 // - It does not release a pod that has gates of other components.
+// - It does not release a pod before the ComputeDomain of the pod's gang is there (domain_state.h).
+// - It deletes a ComputeDomain of Subak if no pod with an open gate uses it, and no attempt starts
+//   for which it was made.
 // - It releases no pod to a node that `fence` guards. The caller must have pruned `fence` with this
 //   cache.
 // - It ignores a release whose hold has ended by `now_ms`, since the core will withdraw that
@@ -125,7 +139,7 @@ struct Plan {
 //   pod's gang cannot run without the pod, or if all bound pods of the owner must end.
 // - If a pod is to be recreated, its eviction never uses up the last failure that the Job may have.
 //   Plan::withheld has such evictions.
-// It reads all pods that the effects name, and all guarded and marked objects.
+// It reads all pods that the effects name, all guarded and marked objects, and all ComputeDomains.
 Plan plan_writes(const WantedJobs& wanted, const Fence& fence, const ClusterCache& cache,
                  const Attempts& attempts, TimeMs now_ms, std::int64_t monotonic_ms,
                  std::size_t most);

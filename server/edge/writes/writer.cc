@@ -6,12 +6,37 @@
 #include "core/limits.h"
 #include "core/names.h"
 #include "kube/json.h"
+#include "server/edge/writes/domain_state.h"
 
 namespace subak {
 namespace {
 
 bool is_of_pod(WriteKind kind) {
   return kind == WriteKind::kRelease || kind == WriteKind::kKeep || kind == WriteKind::kEvict;
+}
+
+bool is_of_domain(WriteKind kind) {
+  return kind == WriteKind::kMakeDomain || kind == WriteKind::kDropDomain;
+}
+
+// Returns the key of the ComputeDomain in make_domain_id() or drop_domain_id().
+std::string key_in(const std::string& id) { return id.substr(id.find(' ') + 1); }
+
+CallAnswer refusal_of(std::string message) {
+  CallAnswer answer;
+  answer.outcome = Outcome::kRefused;
+  answer.message = std::move(message);
+  return answer;
+}
+
+// Returns the owner of the pod's gang: the controller of its controller, if the edge knows it, else
+// its own controller. A JobSet owns the Jobs of its gang.
+DomainOwner owner_of(const ClusterCache& cache, const GpuPodEntry& pod) {
+  const OwnerEntry* const own = cache.owners().find(pod.owner_uid);
+  const OwnerEntry* const above = own == nullptr ? nullptr : cache.owners().find(own->parent);
+  if (above != nullptr)
+    return {above->api_version(), std::string(above->kind()), above->name, own->parent};
+  return {pod.owner_api, pod.owner_kind, pod.owner_name, pod.owner_uid};
 }
 
 std::string as_json(std::string_view text) {
@@ -57,8 +82,9 @@ Writer::Writer(KubeApi& api, const ClusterCache& cache, WriterHooks hooks)
     : api_(api), cache_(cache), hooks_(std::move(hooks)) {}
 
 void Writer::begin(const KubeWrite& write) {
-  const bool there = is_of_pod(write.kind) ? cache_.find_gpu_pod(write.uid) != nullptr
-                                           : cache_.owners().find(write.uid) != nullptr;
+  const bool there = is_of_pod(write.kind)      ? cache_.find_gpu_pod(write.uid) != nullptr
+                     : is_of_domain(write.kind) ? true
+                                                : cache_.owners().find(write.uid) != nullptr;
   if (!there) return;
   if (attempts_.size() >= sweep_at_) {
     forget_gone();
@@ -75,6 +101,10 @@ void Writer::begin(const KubeWrite& write) {
       return set_suspended(write, true);
     case WriteKind::kResume:
       return set_suspended(write, false);
+    case WriteKind::kMakeDomain:
+      return make_domain(write);
+    case WriteKind::kDropDomain:
+      return drop_domain(write);
   }
 }
 
@@ -84,12 +114,7 @@ void Writer::release(const KubeWrite& write) {
   const std::string status = write.node.empty() ? "Starting: the scheduler chooses the node"
                                                 : "Starting on node " + write.node;
   const Result<std::string> patch = release_patch(pod.gpu->release, {write.node, status});
-  if (!patch) {
-    CallAnswer never;
-    never.outcome = Outcome::kRefused;
-    never.message = patch.error().message();
-    return refuse(write, never);
-  }
+  if (!patch) return refuse(write, refusal_of(patch.error().message()));
   KubeCall call{"PATCH", pod_path(pod.ns, pod.name), *patch, "application/json-patch+json"};
   const std::string version = pod.gpu->release.resource_version;
   send(write, std::move(call), version);
@@ -123,6 +148,82 @@ void Writer::set_suspended(const KubeWrite& write, bool suspended) {
                 suspension_of(owner, write.uid, suspended ? as_json(mark) : "null", suspended),
                 "application/merge-patch+json"};
   send(write, std::move(call), owner.resource_version);
+}
+
+void Writer::make_domain(const KubeWrite& write) {
+  const PodEntry* const pod = cache_.find_gpu_pod(write.pod);
+  if (pod == nullptr || pod->gpu->claims.domain.empty()) return;
+  const std::string key = pod->gpu->claims.domain;
+  if (write.pods > kMaxDomainNodes) {
+    return refuse(
+        write, refusal_of("ComputeDomain " + key + ": the gang has " + std::to_string(write.pods) +
+                          " pods, want at most " + std::to_string(kMaxDomainNodes) +
+                          ", since each needs a node of its own in one IMEX domain"));
+  }
+  const DomainCheck check = check_domain(cache_, key, write.job, write.attempt);
+  if (check.step == DomainStep::kOpen) return;
+  if (check.step == DomainStep::kWait) return refuse(write, refusal_of(check.why));
+  const std::string name = key.substr(key.find('/') + 1);
+  KubeCall call{
+      "POST", domain_path(key, false),
+      compute_domain_body(pod->ns, name, write.job, write.attempt, owner_of(cache_, *pod->gpu))};
+  this->call(write, std::move(call),
+             [this, write, key](const CallAnswer& answer, std::string_view body) {
+               take_made_domain(write, key, answer, body);
+             });
+}
+
+// A repeated POST finds the object of the first one, so no ComputeDomain is made twice.
+void Writer::take_made_domain(const KubeWrite& write, const std::string& key,
+                              const CallAnswer& answer, std::string_view body) {
+  switch (answer.outcome) {
+    case Outcome::kDone:
+      hooks_.done(write);
+      attempts_.erase(write.uid);
+      return take_object(write, body);
+    case Outcome::kConflict:
+    case Outcome::kUnknown:
+      return read_domain(write, key);
+    case Outcome::kNotFound:
+      return refuse(write, refusal_of("ComputeDomain " + key +
+                                      ": the cluster has no computedomains.resource.nvidia.com, or "
+                                      "no such namespace: " +
+                                      answer.message));
+    case Outcome::kRefused:
+    case Outcome::kInvalid:
+      return refuse(write, refusal_of("ComputeDomain " + key + ": " + answer.message));
+    default:
+      return pause(write.uid, answer.delay_ms);
+  }
+}
+
+void Writer::drop_domain(const KubeWrite& write) {
+  const std::string key = key_in(write.uid);
+  const DomainCache::Entry* const entry = cache_.domains().find(key);
+  if (entry == nullptr || entry->object.going) return;
+  KubeCall call{"DELETE", domain_path(key, true),
+                R"({"preconditions":{"uid":)" + as_json(entry->object.uid) + "}}"};
+  this->call(write, std::move(call),
+             [this, write, key](const CallAnswer& answer, std::string_view) {
+               if (is_verdict(answer)) return refuse(write, answer);
+               if (answer.outcome == Outcome::kDone) hooks_.done(write);
+               read_domain(write, key);
+             });
+}
+
+void Writer::read_domain(const KubeWrite& write, const std::string& key) {
+  call(write, {"GET", domain_path(key, true)},
+       [this, write, key](const CallAnswer& answer, std::string_view body) {
+         if (answer.outcome == Outcome::kDone) take_object(write, body);
+         if (answer.outcome == Outcome::kNotFound) hooks_.forget_domain(key);
+         const bool known =
+             answer.outcome == Outcome::kDone || answer.outcome == Outcome::kNotFound;
+         if (known && write.kind == WriteKind::kDropDomain) {
+           attempts_.erase(write.uid);
+         } else {
+           pause(write.uid, answer.delay_ms);
+         }
+       });
 }
 
 // Sends a write that names the version that it was made for.
@@ -208,6 +309,7 @@ void Writer::take_object(const KubeWrite& write, std::string_view body) {
   json::Value object;
   if (parser.parse(body.data(), body.size()).get(object) != simdjson::SUCCESS) return;
   if (is_of_pod(write.kind)) return hooks_.see_pod(object);
+  if (is_of_domain(write.kind)) return hooks_.see_domain(object);
   const OwnerEntry* const owner = cache_.owners().find(write.uid);
   if (owner != nullptr) hooks_.see_owner(object, std::string(owner->collection));
 }
@@ -231,9 +333,14 @@ std::string Writer::version_of(const KubeWrite& write) const {
 }
 
 void Writer::forget_gone() {
-  std::erase_if(attempts_, [this](const auto& entry) {
-    return !entry.second.under_way && cache_.find_gpu_pod(entry.first) == nullptr &&
-           cache_.owners().find(entry.first) == nullptr;
+  // An attempt on a ComputeDomain is forgotten some time after its pause, in which the plan would
+  // have tried again.
+  const std::int64_t old_ms = hooks_.monotonic_ms() - 2 * limits::kReleaseRefusedMs;
+  std::erase_if(attempts_, [&](const auto& entry) {
+    const auto& [id, attempt] = entry;
+    const bool of_domain = id.find(' ') != std::string::npos;
+    return !attempt.under_way && cache_.find_gpu_pod(id) == nullptr &&
+           cache_.owners().find(id) == nullptr && !(of_domain && attempt.next_ms > old_ms);
   });
 }
 

@@ -22,11 +22,17 @@ struct WriterHooks {
   std::function<void(json::Value)> see_pod;
   // Gets an owner that was in an answer of the API server. `collection`: one of kOwnerPaths.
   std::function<void(json::Value, const std::string& collection)> see_owner;
+  // Gets a ComputeDomain that was in an answer of the API server.
+  // ClusterCache::domains().see_answered_domain() takes it.
+  std::function<void(json::Value)> see_domain;
+  // Says that an answer has shown that there is no ComputeDomain with this key.
+  std::function<void(const std::string& key)> forget_domain;
   // Says that the API server has accepted the write.
   std::function<void(const KubeWrite& write)> done;
-  // Says that the API server has refused a write for limits::kReleaseRefusedMs. `answer` is the
-  // last answer. The writer does not call this for kResume. If the release of a pod was given up,
-  // the writer calls this at the first refusal of the pod's mark. The writer tries a refused write
+  // Says that the API server has refused a write for limits::kReleaseRefusedMs, or that a
+  // ComputeDomain was not there for so long. `answer` is the last answer, or what the gang waits
+  // for. The writer does not call this for kResume. If the release of a pod was given up, the
+  // writer calls this at the first refusal of the pod's mark. The writer tries a refused write
   // again as long as plans contain it.
   std::function<void(const KubeWrite& write, const CallAnswer& answer)> give_up;
   // Returns the time of a clock that never goes back, in ms.
@@ -64,6 +70,16 @@ class Writer {
   // Sets spec.suspend of the owner by a merge patch (RFC 7386), with the owner's uid and version as
   // preconditions.
   void set_suspended(const KubeWrite& write, bool suspended);
+  // Makes the ComputeDomain of the pod `write.pod`. If it exists and is not what the gang needs, or
+  // lacks its template, that counts as a refusal.
+  void make_domain(const KubeWrite& write);
+  // Handles the answer to the POST of a ComputeDomain.
+  void take_made_domain(const KubeWrite& write, const std::string& key, const CallAnswer& answer,
+                        std::string_view body);
+  // Deletes the ComputeDomain, with its uid as a precondition.
+  void drop_domain(const KubeWrite& write);
+  // Reads the ComputeDomain with this key into the cache.
+  void read_domain(const KubeWrite& write, const std::string& key);
   // Sends a write that names this version. settle() gets the answer.
   void send(const KubeWrite& write, KubeCall call, const std::string& version);
   // Makes a call for the write, and counts it in `under_way_`. If the client has no room for the

@@ -99,6 +99,7 @@ TEST(AdmissionSnapshot, TheLeadersConfigurationCounts) {
   config.extra_gpu_resources = {"example.com/gpu"};
   config.break_glass_group = "sre";
   config.device_claims = DeviceClaims::kDeny;
+  config.compute_domains_for_nvlink = true;
   config.unknown_cluster = UnknownCluster::kDeny;
   config.alignment = Alignment::kDeny;
   config.alignment_namespaces = {{"team-*", Alignment::kOff}};
@@ -112,6 +113,7 @@ TEST(AdmissionSnapshot, TheLeadersConfigurationCounts) {
   EXPECT_EQ(copy.config->extra_gpu_resources, config.extra_gpu_resources);
   EXPECT_EQ(copy.config->break_glass_group, "sre");
   EXPECT_EQ(copy.config->device_claims, DeviceClaims::kDeny);
+  EXPECT_TRUE(copy.config->compute_domains_for_nvlink);
   EXPECT_EQ(copy.config->unknown_cluster, UnknownCluster::kDeny);
   EXPECT_EQ(copy.config->alignment, Alignment::kDeny);
   EXPECT_EQ(copy.config->alignment_namespaces, config.alignment_namespaces);

@@ -1,0 +1,50 @@
+// A ComputeDomain that Subak made for a gang, as its cluster's edge last saw it. The edge publishes
+// these records, and the API shows them. No decision of the core depends on them, so no fact has
+// them.
+// Threads: any; plain values.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "core/text.h"
+
+namespace subak {
+
+// The state of a gang's ComputeDomain.
+enum class ComputeDomainState : std::uint8_t {
+  // The ComputeDomain exists. NVIDIA's controller has not made its ResourceClaimTemplate, so no
+  // gate of the gang opens.
+  kWaiting,
+  // The template exists. The nodes join the domain as the pods start on them.
+  kJoining,
+  // Each node that has joined says that it is ready.
+  kReady,
+  // At least one node that has joined is not ready.
+  kNotReady,
+  // Its deletion was requested, and its finalizers have not ended.
+  kEnding,
+};
+template <>
+struct EnumText<ComputeDomainState> {
+  static constexpr std::array<std::string_view, 5> names{"waiting", "joining", "ready", "not_ready",
+                                                         "ending"};
+};
+
+// One ComputeDomain.
+struct ComputeDomainRow {
+  // "namespace/name".
+  std::string name;
+  // The job and the attempt for which Subak made the ComputeDomain, such as "1-42" and 3.
+  std::string job;
+  std::uint32_t attempt = 0;
+  ComputeDomainState state = ComputeDomainState::kWaiting;
+  // The number of nodes that have joined, and how many of them are ready.
+  std::uint32_t nodes = 0, ready = 0;
+  // The joined nodes that are not ready, by name; at most limits::kMaxNodesShown.
+  std::vector<std::string> not_ready;
+};
+
+}  // namespace subak

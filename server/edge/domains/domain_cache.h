@@ -1,0 +1,139 @@
+// The ComputeDomains of a cluster as last seen, their ResourceClaimTemplates, the nodes whose
+// driver offers a channel, and the pods that use each ComputeDomain. Subak's own ComputeDomain and
+// its template have the same name, so "namespace/name" identifies both; this text is called the
+// key.
+// Entries stay when a session ends, since the core does not get these objects.
+// Threads: one at a time; ClusterCache owns the cache.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <set>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "kube/domain/domain_objects.h"
+#include "kube/domain/domain_row.h"
+#include "kube/pod.h"
+#include "server/edge/client/watch_stream.h"
+
+namespace subak {
+
+// The paths of the API server's collections. A cluster without NVIDIA's driver lacks the first.
+inline constexpr const char* kDomainsPath = "/apis/resource.nvidia.com/v1beta1/computedomains";
+inline constexpr const char* kClaimTemplatesPath =
+    "/apis/resource.k8s.io/v1/resourceclaimtemplates";
+inline constexpr const char* kChannelSlicesPath =
+    "/apis/resource.k8s.io/v1/resourceslices?fieldSelector=spec.driver%3Dcompute-domain.nvidia.com";
+
+// Returns "namespace/name".
+std::string domain_key(std::string_view ns, std::string_view name);
+// Returns the path of the ComputeDomain with this key. If `named` is false, it is the path of the
+// collection in the namespace.
+std::string domain_path(std::string_view key, bool named);
+
+// What the cache calls when it has changed. All functions must be set.
+struct DomainHooks {
+  // An object could not be read. `why` names the field.
+  std::function<void(const std::string& why)> unreadable;
+  // The result of offers_channel() has changed for this node.
+  std::function<void(const std::string& node)> offers_changed;
+  // Claims that are made from the template with this key mean something else now.
+  std::function<void(const std::string& key)> template_changed;
+};
+
+class DomainCache {
+ public:
+  // A ComputeDomain, and since when nodes of its status are not ready, in monotonic ms.
+  struct Entry {
+    ComputeDomain object;
+    std::map<std::string, std::int64_t> not_ready_since;
+    // The number of the last list that named the object.
+    std::uint32_t list = 0;
+  };
+  // The pods that use a ComputeDomain: their gates are open, and they have not ended. `staying`:
+  // those of them whose deletion was not requested.
+  struct Users {
+    std::size_t all = 0, staying = 0;
+  };
+
+  explicit DomainCache(DomainHooks hooks) : hooks_(std::move(hooks)) {}
+
+  // begin_...() and complete_...() frame a list. see_...() takes an event of the list or of the
+  // watch. An object that a complete list did not name is gone.
+  void begin_domains() { ++domain_list_; }
+  void see_domain(const WatchEvent& event, std::int64_t monotonic_ms);
+  void complete_domains();
+  void begin_templates() { ++template_list_; }
+  void see_template(const WatchEvent& event);
+  void complete_templates();
+  void begin_slices() { ++slice_list_; }
+  void see_slice(const WatchEvent& event);
+  void complete_slices();
+  // Takes a ComputeDomain from the answer to a call. An older version than that of the entry has no
+  // effect.
+  void see_answered_domain(json::Value object, std::int64_t monotonic_ms);
+  // Forgets a ComputeDomain, because a call has shown that it does not exist.
+  void forget_domain(const std::string& key);
+
+  // True if the node's driver offers a channel, and the cluster has ComputeDomains.
+  bool offers_channel(const std::string& node) const;
+  // nullptr: there is no such object.
+  const Entry* find(const std::string& key) const;
+  const ClaimTemplate* find_template(const std::string& key) const;
+  // All ComputeDomains, by key.
+  const std::map<std::string, Entry>& all() const { return domains_; }
+  // Rises with each change of a ComputeDomain or a template.
+  std::uint64_t version() const { return version_; }
+
+  // Recognises the claims of a pod that a user wrote. If one of them asks for the channel of a
+  // ComputeDomain, the pod's gang is one with a ComputeDomain. If all of them do, the pod has no
+  // claim that Subak does not know. Does nothing for a pod without GPUs.
+  void recognise(Pod& pod) const;
+
+  // Counts a pod with an open gate that has not ended. `going`: its deletion was requested. `key`
+  // may be empty. remove_user() must get the same values as add_user().
+  void add_user(const std::string& key, bool going);
+  void remove_user(const std::string& key, bool going);
+  Users users(const std::string& key) const;
+  // Forgets the pods. Call it when all entries of pods are dropped.
+  void forget_users() { users_.clear(); }
+
+ private:
+  // Stores the object and the times since which nodes are not ready.
+  void put(ComputeDomain object, std::int64_t monotonic_ms);
+
+  struct Slice {
+    std::string node;
+    std::uint32_t list = 0;
+  };
+  struct Template {
+    ClaimTemplate object;
+    std::uint32_t list = 0;
+  };
+  // Takes a slice out of the channels that its node offers.
+  void drop_slice(const Slice& slice);
+  // Calls the hook if the cluster has ComputeDomains.
+  void tell_offer(const std::string& node) const;
+
+  const DomainHooks hooks_;
+  std::map<std::string, Entry> domains_;       // by key
+  std::map<std::string, Template> templates_;  // by key
+  std::map<std::string, Slice> slices_;        // slices with a channel, by name
+  std::map<std::string, std::size_t> offers_;  // the number of such slices, by node
+  std::map<std::string, Users> users_;         // by key
+  // True: at least one list of ComputeDomains was complete.
+  bool domains_known_ = false;
+  // The numbers of the present or last lists.
+  std::uint32_t domain_list_ = 0, template_list_ = 0, slice_list_ = 0;
+  std::uint64_t version_ = 0;
+};
+
+// Returns Subak's own ComputeDomains, for people.
+std::vector<ComputeDomainRow> domain_rows(const DomainCache& cache);
+
+}  // namespace subak
