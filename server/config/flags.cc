@@ -53,6 +53,9 @@ std::string default_of(const Setting& setting) {
       {"deviceClaims", std::string(enum_name(config.device_claims))},
       {"unknownCluster", std::string(enum_name(config.unknown_cluster))},
       {"logLevel", std::string(enum_name(config.log_level))},
+      {"prometheusEvery", format_duration(config.prometheus_every_ms)},
+      {"idleWarnAfter", format_duration(config.idle_warn_ms)},
+      {"showIdleHolders", config.show_idle_holders ? "true" : "false"},
   };
   const auto known = values.find(setting.key);
   return known == values.end() ? "none" : known->second;

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "core/duration.h"
+#include "core/edge_limits.h"
 #include "core/limits.h"
 #include "core/printable.h"
 #include "kube/quantity.h"
@@ -24,97 +25,6 @@ std::optional<Error> check_text(std::string_view text) {
 std::optional<Error> set(const Setting& setting, Config& config, std::string_view value) {
   if (auto error = check_text(value)) return error;
   return setting.set(config, value);
-}
-
-std::optional<Error> check_name(std::string_view text) {
-  const auto plain = [](char c) { return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9'); };
-  bool good = !text.empty() && text.size() <= 63 && plain(text.front()) && plain(text.back());
-  for (char c : text) good = good && (plain(c) || c == '-');
-  if (good) return std::nullopt;
-  return bad_value(text,
-                   "a name of at most 63 of a-z, 0-9 and - that starts and ends with a-z or 0-9");
-}
-
-std::optional<Error> add_namespace(ClusterConfig& cluster, std::string_view ns,
-                                   std::string_view mode) {
-  if (auto error = check_name(ns)) return error;
-  const Result<Mode> parsed = read_enum<Mode>(mode);
-  if (!parsed) return parsed.error();
-  const auto at =
-      std::lower_bound(cluster.namespaces.begin(), cluster.namespaces.end(), ns,
-                       [](const NamespaceMode& a, std::string_view b) { return a.ns < b; });
-  if (at != cluster.namespaces.end() && at->ns == ns) return bad_value(ns, "each namespace once");
-  cluster.namespaces.insert(at, NamespaceMode{std::string(ns), *parsed});
-  return std::nullopt;
-}
-
-namespace {
-
-// Returns the part of the text before `end`, and removes both from the text.
-std::string_view take(std::string_view& text, char end) {
-  const std::size_t at = text.find(end);
-  const std::string_view part = text.substr(0, at);
-  text = at == std::string_view::npos ? std::string_view() : text.substr(at + 1);
-  return part;
-}
-
-}  // namespace
-
-Result<std::int32_t> read_class_value(std::string_view text) {
-  std::int32_t value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (text.empty() || error != std::errc() || end != text.data() + text.size())
-    return bad_value(text, "a whole number, higher first");
-  return value;
-}
-
-Result<PriorityClass> read_class(std::string_view text) {
-  PriorityClass one;
-  one.name = take(text, '=');
-  const Result<std::int32_t> value = read_class_value(take(text, ':'));
-  if (!value) return bad_value(one.name, "NAME=VALUE, such as prod=1000");
-  one.priority = *value;
-  if (text == "preempts" || text.starts_with("preempts:")) {
-    one.preempts = true;
-    take(text, ':');
-  }
-  while (!text.empty()) one.accounts.emplace_back(take(text, ','));
-  return one;
-}
-
-std::optional<Error> add_class(Config& config, PriorityClass one) {
-  if (!is_class_name(one.name))
-    return bad_value(one.name, "a name of a-z, 0-9 and - that starts with a letter");
-  for (const PriorityClass& other : config.priority_classes) {
-    if (other.name == one.name) return bad_value(one.name, "each class once");
-    if (other.priority == one.priority) {
-      return bad_value(std::to_string(one.priority),
-                       "another value than that of class " + other.name);
-    }
-  }
-  config.priority_classes.push_back(std::move(one));
-  return std::nullopt;
-}
-
-Result<ClusterConfig> read_cluster(std::string_view text) {
-  ClusterConfig cluster;
-  cluster.name = take(text, ':');
-  if (auto error = check_name(cluster.name)) return *error;
-  const std::string_view mode = take(text, ':');
-  if (!mode.empty()) {
-    const Result<Mode> parsed = read_enum<Mode>(mode);
-    if (!parsed) return parsed.error();
-    cluster.mode = *parsed;
-  }
-  while (!text.empty()) {
-    const std::string_view item = take(text, ',');
-    const std::size_t equals = item.find('=');
-    if (equals == std::string_view::npos) return bad_value(item, "NAMESPACE=MODE");
-    if (auto error = add_namespace(cluster, item.substr(0, equals), item.substr(equals + 1))) {
-      return *error;
-    }
-  }
-  return cluster;
 }
 
 namespace {
@@ -181,6 +91,16 @@ Found set_own_pod(Config& c, std::string_view v) {
   return std::nullopt;
 }
 
+Found set_prometheus(Config& c, std::string_view v) {
+  const bool url = v.starts_with("http://") || v.starts_with("https://");
+  const bool plain = v.find_first_of(" ?#@") == std::string_view::npos;
+  if (!url || !plain || v.ends_with("//") || v.size() > limits::kMaxTextBytes) {
+    return bad_value(v, "a URL such as http://prometheus.monitoring.svc:9090");
+  }
+  c.prometheus = v;
+  return std::nullopt;
+}
+
 template <class E, std::optional<E> Config::*field>
 Found set_enum(Config& c, std::string_view v) {
   const Result<E> parsed = read_enum<E>(v);
@@ -211,7 +131,7 @@ struct Range {
   DurationMs most;
 };
 
-template <std::optional<DurationMs> Config::*field, Range range>
+template <auto field, Range range>
 Found set_duration(Config& c, std::string_view v) {
   const Result<DurationMs> parsed = parse_duration(v, "");
   if (!parsed) return parsed.error();
@@ -481,6 +401,27 @@ constexpr std::array kSettings{
             set_choice<LogLevel, &Config::log_level>},
     Setting{"userMetrics", "--user-metrics", "", "export metrics for each user on /metrics", false,
             true, set_bool<&Config::user_metrics>},
+    Setting{"prometheus", "--prometheus", "URL",
+            "a Prometheus server with DCGM's metrics, from which Subak learns which GPUs are idle",
+            false, false, set_prometheus},
+    Setting{"prometheusToken", "--prometheus-token", "FILE",
+            "file with a bearer token for the Prometheus server", false, false,
+            set_text<&Config::prometheus_token>},
+    Setting{"prometheusCa", "--prometheus-ca", "FILE",
+            "PEM file with the CA that signed the certificate of the Prometheus server", false,
+            false, set_text<&Config::prometheus_ca>},
+    Setting{
+        "prometheusEvery", "--prometheus-every", "DURATION",
+        "the time from one query of the Prometheus server to the next", false, false,
+        set_duration<&Config::prometheus_every_ms, Range{kSecondMs, limits::kActivityCoversMs}>},
+    Setting{"idleWarnAfter", "--idle-warn-after", "DURATION",
+            "how long all GPUs of a job may be idle before its owner gets an Event; 0s is never",
+            false, false, set_duration<&Config::idle_warn_ms, Range{0, 30 * kDayMs}>},
+    Setting{"showIdleHolders", "--show-idle-holders", "true|false",
+            "whether subak why names the jobs that hold idle GPUs", false, false,
+            set_bool<&Config::show_idle_holders>},
+    Setting{"prices", "--prices", "FILE", "price list of GPUs and energy, for the metrics of cost",
+            false, false, set_text<&Config::prices>},
     Setting{"ignoreCheckpoint", "--ignore-checkpoint", "",
             "for one start after damage: rebuild the state from all facts", false, true,
             set_bool<&Config::ignore_checkpoint>},

@@ -51,6 +51,8 @@ std::optional<Error> Service::Impl::start_http() {
   sources.read = [this](std::function<void(const Engine&)> fn) {
     return recovered && follower->read_expensive("http", std::move(fn)) == Queued::kYes;
   };
+  sources.activity = [this] { return activity.figures(); };
+  sources.prices = prices;
   sources.events = &events;
   sources.clock = &clock;
   sources.user_metrics = config.user_metrics;
@@ -153,6 +155,8 @@ void Service::Impl::make_api() {
   api_options.names_clusters = !config.clusters.empty();
   api_options.own_edges = own_edges(config);
   api_options.admission = admission_of(config);
+  if (!config.prometheus.empty()) api_options.activity = &activity;
+  api_options.show_idle_holders = config.show_idle_holders;
   api_options.warnings = [this] { return recovered ? warnings() : std::vector<std::string>(); };
   if (known) {
     api_options.accept_loss = [this](const LossAsked& asked) {
@@ -316,6 +320,7 @@ std::optional<Error> Service::Impl::start() {
   Result<ConnectionLimits> divided = divide_files();
   if (!divided) return divided.error();
   connections = *divided;
+  if (auto error = read_prices()) return error;
   if (auto error = start_http()) return error;
   if (auto error = start_pod_label()) return error;
   if (auto error = make_state_folder(config.state)) return error;
@@ -339,6 +344,7 @@ std::optional<Error> Service::Impl::start() {
   start_prober();
   warn_of_tokens(*api);
   recovered = true;
+  start_observer();
   label_pod(leads);
   if (!leads) standby->start();
   return std::nullopt;
@@ -358,6 +364,7 @@ void Service::Impl::stop() {
   label_pod(false);
   if (prober) prober->stop();
   if (api) api->set_serving(false);
+  if (observer) observer->stop();
   for (const NamedEdge& named : edges) named.edge->stop();
   reviewer.stop();
   if (api) api->shutdown(kCallGraceMs);

@@ -6,8 +6,10 @@
 #include <string>
 #include <utility>
 
+#include "core/edge_limits.h"
 #include "core/limits.h"
 #include "engine/forecast/alternatives.h"
+#include "server/activity/book.h"
 #include "server/api/calls/queue_list.h"
 #include "server/api/common/paging.h"
 #include "server/api/convert/convert.h"
@@ -15,6 +17,12 @@
 
 namespace subak::api {
 namespace {
+
+void put_activity(const std::optional<JobActivity>& activity, v1::Job* out) {
+  if (!activity) return;
+  put(activity->sums, GpuTime::from_parts(0, activity->unknown), out->mutable_activity());
+  if (activity->idle_since_ms != 0) put(activity->idle_since_ms, out->mutable_idle_since());
+}
 
 Error no_job(JobId id) {
   return {ErrorCode::kNotFound, "job_id", text_of(id), "there is no such job"};
@@ -59,10 +67,12 @@ JobService::Reactor* JobService::GetJob(Context* context, const v1::GetJobReques
   Check check;
   const JobId id = get_job_id(check, "job_id", in->job_id());
   if (!check.ok()) return call.fail(check.error());
-  return call.read([in, out, id](const Engine& engine) -> std::optional<Error> {
+  const ActivityBook* const activity = shared_.options.activity;
+  return call.read([in, out, id, activity](const Engine& engine) -> std::optional<Error> {
     const auto row = engine.job(id, in->include_pods());
     if (!row) return no_job(id);
     put(*row, engine, out);
+    if (activity != nullptr) put_activity(activity->job(id), out);
     return std::nullopt;
   });
 }
@@ -108,6 +118,21 @@ JobService::Reactor* JobService::ListQueue(Context* context, const v1::ListQueue
 }
 
 namespace {
+
+// A job that has ended by now is left out.
+void put_idle_holders(const Engine& engine, const ActivityBook& book, ClusterId cluster,
+                      v1::Explanation* out) {
+  for (const IdleJob& idle : book.idle_jobs(cluster)) {
+    const auto row = engine.job(idle.job, false);
+    if (!row || row->state != JobState::kRunning) continue;
+    v1::IdleHolder* const holder = out->add_idle_holders();
+    holder->set_job_id(text_of(idle.job));
+    holder->set_account(row->account);
+    holder->set_milligpu(row->milligpu);
+    put(idle.since_ms, holder->mutable_idle_since());
+    if (out->idle_holders_size() == static_cast<int>(limits::kMaxIdleShown)) return;
+  }
+}
 
 std::optional<Error> put_alternatives(const Engine& engine, const ForecastStarts& starts, JobId id,
                                       TimeMs now, v1::Explanation* out) {
@@ -166,6 +191,10 @@ JobService::Reactor* JobService::ExplainJob(Context* context, const v1::ExplainJ
         put(*why, engine, starts, now, out);
         put(now, out->mutable_time());
         put(order.time_ms(), out->mutable_order_time());
+        if (shared.options.show_idle_holders && shared.options.activity != nullptr &&
+            !why->reasons.empty()) {
+          put_idle_holders(engine, *shared.options.activity, id.cluster(), out);
+        }
         if (in->alternatives()) return put_alternatives(engine, starts, id, now, out);
         return std::nullopt;
       });
