@@ -1,5 +1,5 @@
-// Limits of the service's requests to an API server, and of files that people write. core/limits.h
-// has all other limits and says how limits are named and enforced.
+// Limits of the service's requests to API servers and Prometheus, and of files that people write.
+// core/limits.h has all other limits and says how limits are named and enforced.
 #pragma once
 
 #include <cstddef>
@@ -34,5 +34,34 @@ inline constexpr std::size_t kMaxContinueBytes = 16u << 10;
 // The most bytes of a file with a configuration, accounts or a kubeconfig. Subak stops reading a
 // longer file and refuses the file.
 inline constexpr std::size_t kMaxWrittenFileBytes = 64u << 20;
+// The most prices of GPUs, and of energy, in a price list. A longer list is refused.
+inline constexpr std::size_t kMaxPrices = 10'000;
+
+// The answer of a Prometheus server to the query for DCGM's metrics (server/activity). Subak drops
+// a larger answer, and an answer that takes longer. The GPUs count as not observed for that minute.
+// A label is cut after kMaxLabelBytes.
+inline constexpr std::size_t kMaxActivityBytes = 256u << 20;
+inline constexpr std::size_t kMaxActivitySeries = 500'000;
+inline constexpr std::size_t kMaxLabelBytes = 253;
+inline constexpr DurationMs kActivityCallMs = 30 * kSecondMs;
+// A value covers at most this time before it. Earlier time counts as not observed.
+inline constexpr DurationMs kActivityCoversMs = 2 * kMinuteMs;
+// The most by which the clock of the Prometheus server may be off. Beyond that, answers are
+// dropped.
+inline constexpr DurationMs kActivityClockMs = 5 * kMinuteMs;
+// The sums are written to the store this often. A crash loses the time since the last write.
+inline constexpr DurationMs kActivityWriteMs = 5 * kMinuteMs;
+// Records of ended jobs are dropped after kActivityJobMs, and the oldest beyond kMaxActivityJobs.
+inline constexpr DurationMs kActivityJobMs = 7 * kDayMs;
+inline constexpr std::size_t kMaxActivityJobs = 100'000;
+// A job that was not observed for this long counts as idle only from its next observation on.
+inline constexpr DurationMs kActivityGapMs = 10 * kMinuteMs;
+// `why` names jobs whose GPUs are idle for kIdleShownMs, at most kMaxIdleShown of them.
+inline constexpr DurationMs kIdleShownMs = 10 * kMinuteMs;
+inline constexpr std::size_t kMaxIdleShown = 10;
+// A report reads the activity of at most this many days, the last ones of its period.
+inline constexpr std::int64_t kMaxActivityDays = 800;
+// The busy GPUs without a holder that `status`, the log and the metrics name.
+inline constexpr std::size_t kMaxUnheldShown = 20;
 
 }  // namespace subak::limits

@@ -177,6 +177,18 @@ Until until_of(v1::JobState state) {
   return {"held", "; its pods must be bound by then"};
 }
 
+// Returns "idle 3.20 GPU-hours, 1 to 25 % 0.10, above 4.00, unknown 0.02; all GPUs idle since ...".
+std::string activity_text(const v1::Job& job) {
+  const v1::Activity& a = job.activity();
+  std::string text = "idle " + gpu_hours_text(a.idle()) + " GPU-hours, 1 to 25 % " +
+                     gpu_hours_text(a.low()) + ", above " + gpu_hours_text(a.active()) +
+                     ", unknown " + gpu_hours_text(a.unknown());
+  const double kwh = static_cast<double>(a.energy_joules()) / 3.6e6;
+  if (a.energy_joules() > 0) text += "; " + fixed_text(kwh, 3) + " kWh";
+  if (job.has_idle_since()) text += "; all GPUs idle since " + time_text(job.idle_since());
+  return text;
+}
+
 void print_job(Session& s, const v1::Job& j) {
   constexpr std::size_t kHead = 14;
   const auto line = [&s](const std::string& name, const std::string& value) {
@@ -209,6 +221,10 @@ void print_job(Session& s, const v1::Job& j) {
     s.out() << "  rejected by " << text << '\n';
   }
   if (j.has_compute_domain_state()) line("domain", compute_domain_text(j.compute_domain_state()));
+  if (j.has_activity()) {
+    const std::string text = wrapped(activity_text(j), kHead, std::string(kHead, ' '));
+    s.out() << "  activity:   " << text << '\n';
+  }
   line("origin", word(j.origin()));
   line("submitted", time_text(j.submit_time()));
   const bool is_told = ending && j.preemption().has_by();  // by the line "preempted"

@@ -145,6 +145,16 @@ void print_reasons(Session& s, const v1::Explanation& e) {
   }
 }
 
+void print_idle_holders(Session& s, const v1::Explanation& e) {
+  if (e.idle_holders().empty()) return;
+  s.out() << "\nidle GPUs of the cluster are held by\n";
+  for (const v1::IdleHolder& holder : e.idle_holders()) {
+    s.out() << "  job " << holder.job_id() << " of " << printable(payer_text(holder.account(), ""))
+            << ": " << gpus_text(holder.milligpu()) << " GPUs, idle since "
+            << time_text(holder.idle_since()) << '\n';
+  }
+}
+
 Table step_table(const v1::RankStep& step) {
   constexpr Align kRight = Align::kRight;
   Table table({{""},
@@ -194,6 +204,7 @@ void explain(Session& s, const WhyCommand& o) {
   s.show_text(e, [&] {
     print_head(s, e);
     print_reasons(s, e);
+    print_idle_holders(s, e);
     print_estimate(s, e);
     print_ranking(s, e);
     if (o.alternatives) print_alternatives(s, e);

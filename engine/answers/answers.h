@@ -345,6 +345,14 @@ struct OpenUsage {
   TimeMs since_ms = 0;
   // The GPUs that the pod holds.
   MilliGpu milligpu = 0;
+  // The job, and the node of the GPUs.
+  JobId job;
+  NodeId node;
+  // The number of GPUs of the node that the pod holds completely or in part. 0: the pod holds MIG
+  // slices.
+  std::uint32_t gpus = 0;
+  // The pod's name as "namespace/name", and its uid. Both are empty for a pod of an API job.
+  std::string pod, uid;
 };
 
 // The bill of one node up to now: capacity, ledger, and the GPU time that these two do not explain

@@ -1,6 +1,7 @@
 #include "engine/derive/rows.h"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <limits>
 #include <map>
@@ -46,7 +47,9 @@ std::vector<OpenUsage> open_usage(const State& s) {
           job.origin == JobOrigin::kForeign ? UsageState::kForeign : UsageState::kUsed;
       out.push_back({job.leaf, pod.is_bound() ? bound : UsageState::kHeld,
                      std::string(s.fleet().products().name(s.fleet().product_of(pod.slot.node))),
-                     pod.since_ms, pod.slot.milligpu});
+                     pod.since_ms, pod.slot.milligpu, id, pod.slot.node,
+                     static_cast<std::uint32_t>(std::popcount(pod.slot.gpu_mask)), pod.name,
+                     pod.uid});
     }
   });
   return out;

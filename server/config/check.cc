@@ -84,6 +84,25 @@ std::optional<Error> check_numa_labels(const Config& config) {
                "want numaGpusLabel or numaCpusLabel beside it"};
 }
 
+std::optional<Error> check_prometheus(const Config& config) {
+  const auto wrong = [](const char* key, const std::string& got, const char* want) {
+    return Error{ErrorCode::kInvalid, key, got, want};
+  };
+  if (config.prometheus.empty()) {
+    if (!config.prometheus_ca.empty()) {
+      return wrong("prometheusCa", config.prometheus_ca, "want it together with prometheus");
+    }
+    if (config.prometheus_token.empty()) return std::nullopt;
+    return wrong("prometheusToken", config.prometheus_token, "want it together with prometheus");
+  }
+  const bool safe = config.prometheus.starts_with("https://") ||
+                    config.prometheus.starts_with("http://127.0.0.1:") ||
+                    config.prometheus.starts_with("http://localhost:");
+  if (safe || config.prometheus_token.empty()) return std::nullopt;
+  return wrong("prometheus", config.prometheus,
+               "want https, since prometheusToken must not travel unencrypted");
+}
+
 std::optional<Error> check_follow(const Config& config) {
   const auto wrong = [](const char* key, const std::string& got, const char* want) {
     return Error{ErrorCode::kInvalid, key, got, want};
@@ -146,6 +165,7 @@ std::optional<Error> check_config(const Config& config) {
   if (auto error = check_callers(config)) return error;
   if (auto error = check_numa_labels(config)) return error;
   if (auto error = check_follow(config)) return error;
+  if (auto error = check_prometheus(config)) return error;
   return check_reach(config);
 }
 

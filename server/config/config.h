@@ -174,6 +174,17 @@ struct Config {
   LogLevel log_level = LogLevel::kInfo;
   // True: the metrics have series for each user, in addition to those for other accounts.
   bool user_metrics = false;
+  // The address of a Prometheus server with DCGM's metrics; empty: activity is not observed. The
+  // paths of a file with a bearer token for the server, and of a PEM file with its CA; or empty.
+  std::string prometheus, prometheus_token, prometheus_ca;
+  // The time from one query of the server to the next.
+  DurationMs prometheus_every_ms = kMinuteMs;
+  // The owner of a job is warned once if its GPUs are idle for this long; 0: never.
+  DurationMs idle_warn_ms = 30 * kMinuteMs;
+  // True: `why` names the jobs with idle GPUs.
+  bool show_idle_holders = false;
+  // The path of a price list (server/yaml/price_list.h) for the metrics; empty: no prices.
+  std::string prices;
   // True: this start rebuilds the state from all facts, and does not use the checkpoint.
   bool ignore_checkpoint = false;
 

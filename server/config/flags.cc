@@ -56,6 +56,9 @@ std::string default_of(const Setting& setting) {
       {"computeDomainsForNvlink", config.claims.domains_for_nvlink ? "true" : "false"},
       {"unknownCluster", std::string(enum_name(config.unknown_cluster))},
       {"logLevel", std::string(enum_name(config.log_level))},
+      {"prometheusEvery", format_duration(config.prometheus_every_ms)},
+      {"idleWarnAfter", format_duration(config.idle_warn_ms)},
+      {"showIdleHolders", config.show_idle_holders ? "true" : "false"},
   };
   const auto known = values.find(setting.key);
   return known == values.end() ? "none" : known->second;

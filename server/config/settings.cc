@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "core/duration.h"
+#include "core/edge_limits.h"
 #include "core/limits.h"
 #include "kube/quantity.h"
 #include "model/policy.h"
@@ -54,34 +55,24 @@ Found set_text(Config& c, std::string_view v) {
 // Accepts a host name: gRPC resolves it for each connection.
 template <std::string Config::*field>
 Found set_host(Config& c, std::string_view v) {
-  const std::size_t colon = std::min(v.rfind(':'), v.size());
-  const std::string_view host = v.substr(0, colon), port = v.substr(std::min(colon + 1, v.size()));
-  bool good = !host.empty() && v.size() <= limits::kMaxNameBytes;
-  for (const char ch : host) {
-    good = good && (std::isalnum(static_cast<unsigned char>(ch)) ||
-                    std::string_view("-.:[]").find(ch) != std::string_view::npos);
-  }
-  std::uint16_t number = 0;
-  const auto [end, error] = std::from_chars(port.data(), port.data() + port.size(), number);
-  if (!good || number == 0 || error != std::errc() || end != port.data() + port.size()) {
-    return bad_value(v, "HOST:PORT, such as subak-leader.subak-system.svc:9444");
-  }
+  if (auto error = check_host(v)) return error;
   c.*field = v;
   return std::nullopt;
 }
 
-// The name of a pod consists of labels with dots between them.
 Found set_own_pod(Config& c, std::string_view v) {
-  const std::size_t slash = std::min(v.find('/'), v.size());
-  std::string_view name = v.substr(std::min(slash + 1, v.size()));
-  bool good = !check_name(v.substr(0, slash)) && name.size() <= limits::kMaxNameBytes;
-  for (std::size_t dot = 0; good && dot != std::string_view::npos;) {
-    dot = name.find('.');
-    good = !check_name(name.substr(0, dot));
-    name.remove_prefix(dot == std::string_view::npos ? name.size() : dot + 1);
+  auto error = check_pod(v);
+  if (!error) c.own_pod = v;
+  return error;
+}
+
+Found set_prometheus(Config& c, std::string_view v) {
+  const bool url = v.starts_with("http://") || v.starts_with("https://");
+  const bool plain = v.find_first_of(" ?#@") == std::string_view::npos;
+  if (!url || !plain || v.ends_with("//") || v.size() > limits::kMaxTextBytes) {
+    return bad_value(v, "a URL such as http://prometheus.monitoring.svc:9090");
   }
-  if (!good) return bad_value(v, "NAMESPACE/NAME of a pod, such as subak-system/subak-0");
-  c.own_pod = v;
+  c.prometheus = v;
   return std::nullopt;
 }
 
@@ -119,7 +110,7 @@ struct Range {
   DurationMs most;
 };
 
-template <std::optional<DurationMs> Config::*field, Range range>
+template <auto field, Range range>
 Found set_duration(Config& c, std::string_view v) {
   const Result<DurationMs> parsed = parse_duration(v, "");
   if (!parsed) return parsed.error();
@@ -470,6 +461,27 @@ constexpr std::array kSettings{
             set_choice<LogLevel, &Config::log_level>},
     Setting{"userMetrics", "--user-metrics", "", "export metrics for each user on /metrics", false,
             true, set_bool<&Config::user_metrics>},
+    Setting{"prometheus", "--prometheus", "URL",
+            "a Prometheus server with DCGM's metrics, from which Subak learns which GPUs are idle",
+            false, false, set_prometheus},
+    Setting{"prometheusToken", "--prometheus-token", "FILE",
+            "file with a bearer token for the Prometheus server", false, false,
+            set_text<&Config::prometheus_token>},
+    Setting{"prometheusCa", "--prometheus-ca", "FILE",
+            "PEM file with the CA that signed the certificate of the Prometheus server", false,
+            false, set_text<&Config::prometheus_ca>},
+    Setting{
+        "prometheusEvery", "--prometheus-every", "DURATION",
+        "the time from one query of the Prometheus server to the next", false, false,
+        set_duration<&Config::prometheus_every_ms, Range{kSecondMs, limits::kActivityCoversMs}>},
+    Setting{"idleWarnAfter", "--idle-warn-after", "DURATION",
+            "how long all GPUs of a job may be idle before its owner gets an Event; 0s is never",
+            false, false, set_duration<&Config::idle_warn_ms, Range{0, 30 * kDayMs}>},
+    Setting{"showIdleHolders", "--show-idle-holders", "true|false",
+            "whether subak why names the jobs that hold idle GPUs", false, false,
+            set_bool<&Config::show_idle_holders>},
+    Setting{"prices", "--prices", "FILE", "price list of GPUs and energy, for the metrics of cost",
+            false, false, set_text<&Config::prices>},
     Setting{"ignoreCheckpoint", "--ignore-checkpoint", "",
             "for one start after damage: rebuild the state from all facts", false, true,
             set_bool<&Config::ignore_checkpoint>},

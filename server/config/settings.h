@@ -62,6 +62,10 @@ Result<std::int32_t> read_class_value(std::string_view text);
 std::optional<Error> add_namespace(ClusterConfig& cluster, std::string_view ns,
                                    std::string_view mode);
 
+// Checks "HOST:PORT", where the port is not 0.
+std::optional<Error> check_host(std::string_view text);
+// Checks "NAMESPACE/NAME" of a pod.
+std::optional<Error> check_pod(std::string_view text);
 // Checks the key of a node label: letters, digits and "-_./", at most 253 bytes.
 std::optional<Error> check_label_key(std::string_view text);
 // Reads "namespace=NAME:PRODUCT" or "class=NAME:PRODUCT", where a * may end the name of a

@@ -1,5 +1,6 @@
 // Readers of values that have parts: clusters, namespaces, priority classes and keys of labels.
 #include <algorithm>
+#include <cctype>
 #include <charconv>
 #include <utility>
 
@@ -153,6 +154,36 @@ Result<GpuRoute> read_route(std::string_view text, std::string_view product_end)
   return bad_value(
       text, "namespace=NAME:PRODUCT or class=NAME:PRODUCT, such as namespace=notebooks:" +
                 std::string(slices ? "NVIDIA-H100-80GB-HBM3-MIG-1g.10gb" : "NVIDIA-A10-SHARED"));
+}
+
+std::optional<Error> check_host(std::string_view v) {
+  const std::size_t colon = std::min(v.rfind(':'), v.size());
+  const std::string_view host = v.substr(0, colon), port = v.substr(std::min(colon + 1, v.size()));
+  bool good = !host.empty() && v.size() <= limits::kMaxNameBytes;
+  for (const char ch : host) {
+    good = good && (std::isalnum(static_cast<unsigned char>(ch)) ||
+                    std::string_view("-.:[]").find(ch) != std::string_view::npos);
+  }
+  std::uint16_t number = 0;
+  const auto [end, error] = std::from_chars(port.data(), port.data() + port.size(), number);
+  if (!good || number == 0 || error != std::errc() || end != port.data() + port.size()) {
+    return bad_value(v, "HOST:PORT, such as subak-leader.subak-system.svc:9444");
+  }
+  return std::nullopt;
+}
+
+// The name of a pod consists of labels with dots between them.
+std::optional<Error> check_pod(std::string_view v) {
+  const std::size_t slash = std::min(v.find('/'), v.size());
+  std::string_view name = v.substr(std::min(slash + 1, v.size()));
+  bool good = !check_name(v.substr(0, slash)) && name.size() <= limits::kMaxNameBytes;
+  for (std::size_t dot = 0; good && dot != std::string_view::npos;) {
+    dot = name.find('.');
+    good = !check_name(name.substr(0, dot));
+    name.remove_prefix(dot == std::string_view::npos ? name.size() : dot + 1);
+  }
+  if (!good) return bad_value(v, "NAMESPACE/NAME of a pod, such as subak-system/subak-0");
+  return std::nullopt;
 }
 
 }  // namespace subak::config

@@ -36,6 +36,10 @@ struct HttpSources {
   // be nullptr.
   metrics::Events* events = nullptr;
   const Clock* clock = nullptr;
+  // Returns the figures of activity. May be null: activity is not observed.
+  std::function<ActivityFigures()> activity;
+  // The prices of GPUs and energy; nullptr: there are none.
+  std::shared_ptr<const PriceList> prices;
   // True: the metrics page also has a series for each user.
   bool user_metrics = false;
 };

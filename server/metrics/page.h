@@ -20,10 +20,12 @@
 #include "core/limits.h"
 #include "engine/answers/view.h"
 #include "engine/engine.h"
+#include "server/activity/book.h"
 #include "server/metrics/families.h"
 #include "server/runtime/clock/database_clock.h"
 #include "server/runtime/follower.h"
 #include "server/runtime/runtime.h"
+#include "server/yaml/price_list.h"
 
 namespace subak::metrics {
 
@@ -169,5 +171,10 @@ void write_state(Families& out, const ShellState& state);
 void write_fleet(Families& out, const Engine& engine, const Survey& survey, TimeMs now);
 std::string write_accounts(Families& out, const Engine& engine, const Survey& survey, TimeMs now,
                            bool users, std::size_t most = limits::kMetricAccounts);
+// Writes the metrics of activity and prices. It runs on the follower's thread too. The figures of
+// an account include its users, but not the accounts below it. At most limits::kMetricAccounts
+// accounts have series of their own; all others are one account, "(others)".
+void write_activity(Families& out, const Engine& engine, const ActivityFigures& figures,
+                    const PriceList& prices, TimeMs now);
 
 }  // namespace subak::metrics

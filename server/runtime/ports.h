@@ -199,6 +199,16 @@ class Store {
   // Returns the calibration data; empty: there is none. An error means that the data is damaged or
   // unreadable.
   virtual Result<std::string> read_calibration() { return std::string(); }
+  // Replaces one part of the sums of activity (server/activity). The parts are observations, which
+  // may be lost. `part`: the number of the part, from 0. An error: nothing was written, for example
+  // because another process leads. One thread at a time may call it. The default implementation
+  // stores nothing.
+  virtual std::optional<Error> write_activity(std::int64_t /*part*/, std::string_view /*bytes*/) {
+    return std::nullopt;
+  }
+  // Returns one part of the sums of activity; empty: there is none. An error means that the part is
+  // damaged or unreadable.
+  virtual Result<std::string> read_activity(std::int64_t /*part*/) { return std::string(); }
   // Opens a reader with its own connection. The store must outlive the reader.
   virtual Result<std::unique_ptr<StoreReader>> open_reader() = 0;
   // Copies all durable data to a new file beside the store and returns the file's path. The caller

@@ -51,6 +51,8 @@ std::optional<Error> Service::Impl::start_http() {
   sources.read = [this](std::function<void(const Engine&)> fn) {
     return recovered && follower->read_expensive("http", std::move(fn)) == Queued::kYes;
   };
+  sources.activity = [this] { return activity.figures(); };
+  sources.prices = prices;
   sources.events = &events;
   sources.clock = &clock;
   sources.user_metrics = config.user_metrics;
@@ -159,6 +161,8 @@ void Service::Impl::make_api() {
   api_options.reads.warnings = [this] {
     return recovered ? warnings() : std::vector<std::string>();
   };
+  if (!config.prometheus.empty()) api_options.activity = &activity;
+  api_options.show_idle_holders = config.show_idle_holders;
   if (known) {
     api_options.accept_loss = [this](const LossAsked& asked) {
       return accept_loss(*known, asked, runtime->view()->seq);
@@ -321,6 +325,7 @@ std::optional<Error> Service::Impl::start() {
   Result<ConnectionLimits> divided = divide_files();
   if (!divided) return divided.error();
   connections = *divided;
+  if (auto error = read_prices()) return error;
   if (auto error = start_http()) return error;
   if (auto error = start_pod_label()) return error;
   if (auto error = make_state_folder(config.state)) return error;
@@ -344,6 +349,7 @@ std::optional<Error> Service::Impl::start() {
   start_prober();
   warn_of_tokens(*api);
   recovered = true;
+  start_observer();
   label_pod(leads);
   if (!leads) standby->start();
   return std::nullopt;
@@ -363,6 +369,7 @@ void Service::Impl::stop() {
   label_pod(false);
   if (prober) prober->stop();
   if (api) api->set_serving(false);
+  if (observer) observer->stop();
   for (const NamedEdge& named : edges) named.edge->stop();
   reviewer.stop();
   if (api) api->shutdown(kCallGraceMs);

@@ -11,6 +11,8 @@
 #include <vector>
 
 #include "net/listener.h"
+#include "server/activity/book.h"
+#include "server/activity/observer.h"
 #include "server/api/api.h"
 #include "server/http/routes.h"
 #include "server/leader/durable_mark.h"
@@ -29,6 +31,7 @@
 #include "server/service/service.h"
 #include "server/service/sockets.h"
 #include "server/store/postgres/postgres_store.h"
+#include "server/yaml/price_list.h"
 
 namespace subak {
 
@@ -69,6 +72,13 @@ struct Service::Impl {
   // Returns the runtime's figures for the watchdog. While the store waits for the database, they
   // show no work, since such a wait is no stall.
   RuntimeStats watched() const;
+  // Makes and starts the observer of activity, if a Prometheus server is configured.
+  void start_observer();
+  // Sends an Event about an idle job by the edge of the job's cluster. It runs on the observer's
+  // thread.
+  void warn_idle(const IdleJob& job);
+  // Reads the price list. An error: the file cannot be read, or has a mistake.
+  std::optional<Error> read_prices();
   // Makes the API server from the configuration.
   void make_api();
   // Makes the edges, without starting them.
@@ -121,6 +131,9 @@ struct Service::Impl {
   std::unique_ptr<DurableMark> known;
   // nullptr: this process has not led yet.
   std::unique_ptr<InputTrace> trace;
+  ActivityBook activity;
+  // nullptr: no prices are configured.
+  std::shared_ptr<const PriceList> prices;
   std::unique_ptr<Follower> follower;
   std::unique_ptr<Runtime> runtime;
   std::unique_ptr<ApiServer> api;
@@ -134,6 +147,8 @@ struct Service::Impl {
   std::unique_ptr<Prober> prober;
   // The edges that were started; empty while another process leads.
   std::vector<NamedEdge> edges;
+  // nullptr: no Prometheus server is configured, or the service has not started.
+  std::unique_ptr<ActivityObserver> observer;
   // nullptr: no own pod is configured.
   std::unique_ptr<PodLabel> pod_label;
   // The clusters and user names that were sent to the other replicas last. Only the loop's thread

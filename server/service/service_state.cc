@@ -1,6 +1,7 @@
 // The service's own state: the metrics page, warnings.
 #include <utility>
 
+#include "server/service/activity_warnings.h"
 #include "server/service/configure.h"
 #include "server/service/files.h"
 #include "server/service/listeners.h"
@@ -57,6 +58,7 @@ metrics::ShellState Service::Impl::shell_state() const {
 std::vector<std::string> Service::Impl::warnings() const {
   std::vector<std::string> out;
   if (has_edges) out = edge_warnings(edges);
+  for (std::string& one : activity_warnings(activity.figures())) out.push_back(std::move(one));
   if (const std::uint64_t seq = known ? known->missing_seq() : 0; seq > 0) {
     out.push_back(metrics::missing_text(seq, runtime->view()->seq));
   }

@@ -39,6 +39,7 @@ FILES = {
     "empty.yaml": "accounts: []\n",
     "broken.json": '{"items": [',
     "job.json": '{"colour": "red"}\n',
+    "prices.yaml": "currency: EUR\ngpus:\n- {from: today, product: H100, perHour: 2}\n",
     "trace.csv": "colour\nred\n",
     "store.db": "this is no store\n",
 }

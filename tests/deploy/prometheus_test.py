@@ -23,6 +23,11 @@ from ports import free_ports  # noqa: E402
 SUBAKD, PLAY = (os.path.abspath(path) for path in (sys.argv.pop(1), sys.argv.pop(1)))
 DEADLINE_S = 240  # generous: other work may share the machine
 RATE = "10s"
+PRICES = """
+currency: EUR
+gpus: [{from: 2020-01-01, product: gpu, perHour: 2.5}]
+energy: [{from: 2020-01-01, perKwh: 0.2}]
+"""
 CONFIG = """
 global: {{scrape_interval: 1s, evaluation_interval: 1s}}
 scrape_configs:
@@ -50,10 +55,16 @@ class Watched(unittest.TestCase):
         self.folder = folder.name
         state = os.path.join(self.folder, "subak.db")
         config = os.path.join(ROOT, "deploy", "demo", "subak.yaml")
-        self.subakd = self.start(SUBAKD, "--config", config, "--state", state, stdout=subprocess.PIPE, text=True)
+        prices = os.path.join(self.folder, "prices.yaml")
+        with open(prices, "w", encoding="utf-8") as out:
+            out.write(PRICES)
+        address = f"127.0.0.1:{free_ports(1)[0]}"
+        self.subakd = self.start(SUBAKD, "--config", config, "--state", state, "--prices", prices,
+                                 "--prometheus", f"http://{address}", "--prometheus-every", "1s",
+                                 stdout=subprocess.PIPE, text=True)
         self.ports = dict(re.findall(r"(\w+)=([\d.]+:\d+)", self.subakd.stdout.readline()))
         self.begin = time.time()
-        self.prometheus = grafana.Prometheus(self.start_prometheus())
+        self.prometheus = grafana.Prometheus(self.start_prometheus(address))
         until("Prometheus is ready", self.prometheus.ready)
         until("the first scrape", lambda: self.answered("up == 1"))
         ca = os.path.join(self.folder, "tls", "ca.crt")
@@ -81,11 +92,10 @@ class Watched(unittest.TestCase):
             child.kill()
             child.wait()
 
-    def start_prometheus(self):
+    def start_prometheus(self, address):
         file = os.path.join(self.folder, "prometheus.yml")
         with open(file, "w", encoding="utf-8") as out:
             out.write(CONFIG.format(target=self.ports["http"], root=os.path.abspath(ROOT)))
-        address = f"127.0.0.1:{free_ports(1)[0]}"
         data = os.path.join(self.folder, "data")
         self.start("prometheus", f"--config.file={file}", f"--storage.tsdb.path={data}",
                    f"--web.listen-address={address}", "--log.level=warn")

@@ -6,8 +6,10 @@
 #include <string>
 #include <utility>
 
+#include "core/edge_limits.h"
 #include "core/limits.h"
 #include "engine/forecast/alternatives.h"
+#include "server/activity/book.h"
 #include "server/api/calls/queue_list.h"
 #include "server/api/common/paging.h"
 #include "server/api/convert/convert.h"
@@ -15,6 +17,12 @@
 
 namespace subak::api {
 namespace {
+
+void put_activity(const std::optional<JobActivity>& activity, v1::Job* out) {
+  if (!activity) return;
+  put(activity->sums, GpuTime::from_parts(0, activity->unknown), out->mutable_activity());
+  if (activity->idle_since_ms != 0) put(activity->idle_since_ms, out->mutable_idle_since());
+}
 
 Error no_job(JobId id) {
   return {ErrorCode::kNotFound, "job_id", text_of(id), "there is no such job"};
@@ -64,6 +72,7 @@ JobService::Reactor* JobService::GetJob(Context* context, const v1::GetJobReques
     if (!row) return no_job(id);
     put(*row, engine, out);
     put_compute_domain(shared.compute_domains(row->cluster), out);
+    if (shared.options.activity != nullptr) put_activity(shared.options.activity->job(id), out);
     return std::nullopt;
   });
 }
@@ -109,6 +118,21 @@ JobService::Reactor* JobService::ListQueue(Context* context, const v1::ListQueue
 }
 
 namespace {
+
+// A job that has ended by now is left out.
+void put_idle_holders(const Engine& engine, const ActivityBook& book, ClusterId cluster,
+                      v1::Explanation* out) {
+  for (const IdleJob& idle : book.idle_jobs(cluster)) {
+    const auto row = engine.job(idle.job, false);
+    if (!row || row->state != JobState::kRunning) continue;
+    v1::IdleHolder* const holder = out->add_idle_holders();
+    holder->set_job_id(text_of(idle.job));
+    holder->set_account(row->account);
+    holder->set_milligpu(row->milligpu);
+    put(idle.since_ms, holder->mutable_idle_since());
+    if (out->idle_holders_size() == static_cast<int>(limits::kMaxIdleShown)) return;
+  }
+}
 
 std::optional<Error> put_alternatives(const Engine& engine, const ForecastStarts& starts, JobId id,
                                       TimeMs now, v1::Explanation* out) {
@@ -168,6 +192,10 @@ JobService::Reactor* JobService::ExplainJob(Context* context, const v1::ExplainJ
         put_compute_domain(shared.compute_domains(why->job.cluster), out->mutable_job());
         put(now, out->mutable_time());
         put(order.time_ms(), out->mutable_order_time());
+        if (shared.options.show_idle_holders && shared.options.activity != nullptr &&
+            !why->reasons.empty()) {
+          put_idle_holders(engine, *shared.options.activity, id.cluster(), out);
+        }
         if (in->alternatives()) return put_alternatives(engine, starts, id, now, out);
         return std::nullopt;
       });

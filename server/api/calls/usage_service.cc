@@ -9,8 +9,11 @@
 #include <utility>
 #include <vector>
 
+#include "core/edge_limits.h"
+#include "server/activity/book.h"
 #include "server/api/common/paging.h"
 #include "server/api/convert/convert.h"
+#include "server/log/log.h"
 
 namespace subak::api {
 namespace {
@@ -51,7 +54,18 @@ using GroupKey = std::tuple<std::string, std::string, std::string, std::int64_t,
 
 struct Sums {
   GpuTime booked, running;
+  ActivitySums activity;
 };
+
+// Returns the part of the sums that lies in `ms` of an hour.
+ActivitySums part_of_hour(const ActivitySums& sums, DurationMs ms) {
+  if (ms == kHourMs) return sums;
+  const double part = static_cast<double>(ms) / kHourMs;
+  const auto of = [&](std::int64_t sum) {
+    return static_cast<std::int64_t>(static_cast<double>(sum) * part);
+  };
+  return {of(sums.idle), of(sums.low), of(sums.active), of(sums.energy_mj)};
+}
 
 class ReportSums {
  public:
@@ -79,7 +93,23 @@ class ReportSums {
     }
   }
 
-  void put_into(v1::ReportUsageResponse* out) const {
+  // Adds observed activity. Call it after all bookings: activity without usage is left out, since
+  // it is that of a pod whose time another account paid.
+  void add_activity(const ActivityDay& day) {
+    for (const HourActivity& row : day.hours) {
+      if (!query_.payers.empty() && !is_payer(row.payer)) continue;
+      const TimeMs begin = day.day * kDayMs + row.hour * kHourMs;
+      const DurationMs ms =
+          std::min(begin + kHourMs, query_.to_ms) - std::max(begin, query_.from_ms);
+      const auto at = sums_.find(key_of(row.payer, row.product, day.day, row.state));
+      if (ms <= 0 || at == sums_.end()) continue;
+      const ActivitySums sums = part_of_hour(row.sums, ms);
+      at->second.activity += sums;
+      total_.activity += sums;
+    }
+  }
+
+  void put_into(v1::ReportUsageResponse* out, bool observed) const {
     for (const auto& [key, sum] : sums_) {
       v1::UsageRow* row = out->add_rows();
       row->set_account(std::get<0>(key));
@@ -90,13 +120,20 @@ class ReportSums {
       put(sum.booked, row->mutable_amount());
       row->set_gpu_hours(sum.booked.gpu_hours());
       put(sum.running, row->mutable_running());
+      if (observed) put(sum.activity, unknown(sum), row->mutable_activity());
     }
+    if (observed) put(total_.activity, unknown(total_), out->mutable_activity());
     put(total_.booked, out->mutable_total());
     put(total_.running, out->mutable_running());
     if (first_day_ != INT64_MAX) put(first_day_ * kDayMs, out->mutable_first_day());
   }
 
  private:
+  // The time of an hour is not exact at its ends, so the difference may be just below zero.
+  static GpuTime unknown(const Sums& sum) {
+    return std::max(GpuTime(),
+                    sum.booked + sum.running - GpuTime::from_parts(0, sum.activity.observed()));
+  }
   GroupKey key_of(AccountId payer, const std::string& product, std::int64_t day,
                   UsageState state) const {
     const PathParts path = split_path(path_of(engine_.accounts(), payer));
@@ -124,7 +161,36 @@ struct Report {
   TimeMs now = 0;
   std::vector<OpenUsage> open;  // usage without a row at query.last_seq
   std::vector<DailyUsage> rows;
+  std::vector<ActivityDay> activity;
 };
+
+// Reads the activity of the days with usage: from the book, or else from the store.
+std::optional<Error> read_activity(Report& r) {
+  const ActivityBook* const book = r.shared->options.activity;
+  if (book == nullptr) return std::nullopt;
+  std::int64_t first = INT64_MAX, last = INT64_MIN;
+  const auto add = [&](std::int64_t from, std::int64_t to) {
+    first = std::min(first, from);
+    last = std::max(last, to);
+  };
+  for (const DailyUsage& row : r.rows) add(row.day, row.day);
+  for (const OpenUsage& open : r.open) add(open.since_ms / kDayMs, r.now / kDayMs);
+  last = std::min(last, r.query.to_ms / kDayMs);
+  first = std::max({first, r.query.from_ms / kDayMs, last - limits::kMaxActivityDays});
+  for (std::int64_t day = first; day <= last; ++day) {
+    if (auto known = book->day(day)) {
+      r.activity.push_back(std::move(*known));
+      continue;
+    }
+    const Result<std::string> bytes = r.shared->store.read_activity(day);
+    if (!bytes) return bytes.error();
+    if (bytes->empty()) continue;
+    Result<ActivityDay> stored = codec::decode_activity_day(*bytes);
+    if (!stored) return stored.error();
+    r.activity.push_back(std::move(*stored));
+  }
+  return std::nullopt;
+}
 
 // All figures are as of this instant.
 std::optional<Error> begin_report(Report& r, const Engine& engine) {
@@ -141,11 +207,15 @@ void read_report(const std::shared_ptr<Report>& r, StoreReader& store) {
     return;
   }
   r->rows = std::move(*rows);
+  if (const auto error = read_activity(*r)) {
+    log::warn("activity", {{"error", error->message()}});  // it counts as not observed
+  }
   r->call.read_expensive([r](const Engine& engine) -> std::optional<Error> {
     ReportSums sums(*r->in, r->query, engine);
     for (const DailyUsage& row : r->rows) sums.add_booked(row);
     for (const OpenUsage& open : r->open) sums.add_running(open, r->now);
-    sums.put_into(r->out);
+    for (const ActivityDay& day : r->activity) sums.add_activity(day);
+    sums.put_into(r->out, r->shared->options.activity != nullptr);
     put(r->now, r->out->mutable_time());
     r->out->set_last_sequence(r->query.last_seq);
     return std::nullopt;
@@ -193,8 +263,8 @@ UsageService::Reactor* UsageService::ReportUsage(Context* context, const v1::Rep
   Check check;
   Range range = get_range(check, *in);
   if (!check.ok()) return call.fail(check.error());
-  auto report =
-      std::make_shared<Report>(Report{call, in, out, std::move(range.query), &shared_, 0, {}, {}});
+  auto report = std::make_shared<Report>(
+      Report{call, in, out, std::move(range.query), &shared_, 0, {}, {}, {}});
   return call.read_expensive_then([report](const Engine& engine) {
     if (auto error = begin_report(*report, engine)) {
       report->call.fail(*error);

@@ -21,6 +21,8 @@
 
 namespace subak {
 
+class ActivityBook;
+
 // A call that was refused because the caller lacks the rights for it. Such a call never reaches the
 // engine. In contrast, if the engine refuses a call because of the state, this refusal is a fact,
 // and the audit log shows it.
@@ -104,6 +106,10 @@ struct ApiOptions {
   // Called for each refusal for lack of rights, by any thread. The function must not block, and may
   // be null.
   std::function<void(const ApiDenial&)> on_denied;
+  // The sums of activity, which must outlive the server; nullptr: activity is not observed.
+  const ActivityBook* activity = nullptr;
+  // True: ExplainJob names the jobs with idle GPUs.
+  bool show_idle_holders = false;
   // How many unread bytes all WatchJobs streams together may have. If they have more, the server
   // ends the stream that is furthest behind.
   std::size_t most_watch_bytes = limits::kMaxWatchBytes;

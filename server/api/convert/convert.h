@@ -15,6 +15,7 @@
 #include "engine/forecast/start_calibration.h"
 #include "model/input.h"
 #include "server/api/convert/check.h"
+#include "server/codec/activity.h"
 #include "server/runtime/ports.h"
 #include "subak/v1/account_service.pb.h"
 #include "subak/v1/admin_service.pb.h"
@@ -57,6 +58,9 @@ PathParts split_path(const std::string& path);
 // Returns the path of an account, even of one that was removed. The special accounts have the paths
 // "(platform)" and "(unassigned)". An id that the tree does not have gives "(unassigned)" too.
 std::string path_of(const AccountTree& tree, AccountId id);
+
+// Writes activity. `unknown`: the held time without a valid value.
+void put(const ActivitySums& sums, GpuTime unknown, v1::Activity* out);
 
 // --- accounts (convert_account.cc) ---------------------------------------------------------------
 // Writes an account. Amounts are in milli-GPU. If the account may borrow or lend without a limit,

@@ -21,6 +21,14 @@ void put(GpuTime amount, v1::GpuTime* out) {
   out->set_rest_milligpu_ms(amount.rest());
 }
 
+void put(const ActivitySums& sums, GpuTime unknown, v1::Activity* out) {
+  put(GpuTime::from_parts(0, sums.idle), out->mutable_idle());
+  put(GpuTime::from_parts(0, sums.low), out->mutable_low());
+  put(GpuTime::from_parts(0, sums.active), out->mutable_active());
+  put(unknown, out->mutable_unknown());
+  out->set_energy_joules(sums.energy_mj / 1000);
+}
+
 void put(const ProductAmounts& amounts, Amounts* out) {
   for (const ProductAmount& amount : amounts) {
     auto* row = out->Add();

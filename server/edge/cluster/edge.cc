@@ -153,6 +153,12 @@ void Edge::stop() {
   e.effects.cancel();
 }
 
+void Edge::tell_idle(const std::string& pod_uid, const std::string& note) {
+  impl_->context.inbox->put([e = impl_.get(), pod_uid, note] {
+    e->notices.tell_idle(pod_uid, note);
+  });
+}
+
 void Edge::turn() {
   impl_->turn();
   impl_->publish();

@@ -125,6 +125,10 @@ class Edge {
   void start();
   // Ends all calls and joins the thread. Call it before the runtime stops. Idempotent.
   void stop();
+  // Records an Event on a pod and on its owner: the GPUs of the pod's job are idle. Does nothing if
+  // the edge follows no such pod, or if the pod's namespace does not have the mode enforce.
+  // Threads: any, until stop() returns.
+  void tell_idle(const std::string& pod_uid, const std::string& note);
   // Returns the figures of the last turn. Threads: any.
   EdgeStats stats() const;
   // For a stepped edge: does the work that is due, then runs one turn of the API client. It does

@@ -135,6 +135,14 @@ void Notices::tell_pod(const std::string& uid, const char* reason, const char* a
                   action, note + " (pod " + pod->name + ")", warning});
 }
 
+void Notices::tell_idle(const std::string& uid, const std::string& note) {
+  const PodEntry* const pod = context_.cache.find_gpu_pod(uid);
+  const std::shared_ptr<const View> view = context_.ports.view();
+  const ClusterView* const cluster = view->cluster(context_.options.cluster);
+  if (pod == nullptr || cluster == nullptr) return;
+  if (cluster->mode_of(pod->ns) == Mode::kEnforce) tell_pod(uid, "Idle", "Observe", note, true);
+}
+
 void Notices::tell_owner(const std::string& uid, const char* reason, const char* action,
                          const std::string& note, bool warning) {
   const OwnerEntry* const owner = context_.cache.owners().find(uid);

@@ -32,6 +32,9 @@ class Notices {
   // Records an Event on an owner. Does nothing if the cache does not have it.
   void tell_owner(const std::string& uid, const char* reason, const char* action,
                   const std::string& note, bool warning);
+  // Records that the GPUs of the pod's job are idle. Does nothing unless the pod's namespace has
+  // the mode enforce: in the other modes, Subak writes nothing.
+  void tell_idle(const std::string& uid, const std::string& note);
   // Records a write that the API server has accepted.
   void tell_written(const KubeWrite& write);
   // Records that the pod belongs to no job yet, because too many pods wait. `words` is the core's

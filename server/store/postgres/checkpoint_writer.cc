@@ -20,6 +20,9 @@ constexpr char kUseCheckpoint[] =
 constexpr char kWriteCalibration[] =
     "INSERT INTO told SELECT 1, $2 FROM l "
     "ON CONFLICT (id) DO UPDATE SET bytes = EXCLUDED.bytes RETURNING id";
+constexpr char kWriteActivity[] =
+    "INSERT INTO activity SELECT $2, $3 FROM l "
+    "ON CONFLICT (part) DO UPDATE SET bytes = EXCLUDED.bytes RETURNING part";
 
 }  // namespace
 
@@ -102,6 +105,13 @@ std::optional<Error> CheckpointWriter::write_calibration(const std::atomic<std::
   Parameters p;
   p.add(epoch.load()).add_bytes(bytes);
   return run_as_leader(kWriteCalibration, p);
+}
+
+std::optional<Error> CheckpointWriter::write_activity(const std::atomic<std::int64_t>& epoch,
+                                                      std::int64_t part, std::string_view bytes) {
+  Parameters p;
+  p.add(epoch.load()).add(part).add_bytes(bytes);
+  return run_as_leader(kWriteActivity, p);
 }
 
 }  // namespace subak::postgres

@@ -1,5 +1,6 @@
-// Writes checkpoints and the data for start-time calibration into the database. The writer has a
-// separate connection, so commits can run at the same time. Private to the PostgreSQL store.
+// Writes checkpoints, the data for start-time calibration and the sums of activity into the
+// database. The writer has a separate connection, so commits can run at the same time. Private to
+// the PostgreSQL store.
 //
 // A statement has an effect only while this process leads: it does nothing if another process has
 // raised the epoch. A checkpoint is written in parts. No process reads these parts until the row
@@ -45,6 +46,9 @@ class CheckpointWriter {
   // kPrecondition and the field "store.checkpoint".
   std::optional<Error> write_calibration(const std::atomic<std::int64_t>& epoch,
                                          std::string_view bytes);
+  // Replaces one part of the sums of activity. It fails like write_calibration().
+  std::optional<Error> write_activity(const std::atomic<std::int64_t>& epoch, std::int64_t part,
+                                      std::string_view bytes);
 
  private:
   // Connects, unless it is connected.

@@ -49,6 +49,8 @@ class PostgresStore final : public SharedStore {
   std::optional<Error> write_checkpoint(std::uint64_t seq, const PackedFacts& facts) override;
   std::optional<Error> write_calibration(std::string_view bytes) override;
   Result<std::string> read_calibration() override;
+  std::optional<Error> write_activity(std::int64_t part, std::string_view bytes) override;
+  Result<std::string> read_activity(std::int64_t part) override;
   Result<std::unique_ptr<StoreReader>> open_reader() override;
   Result<std::string> make_copy(const std::function<bool()>& wanted) override;
   std::string describe() const override { return address_.shown; }

@@ -218,6 +218,19 @@ Result<std::string> PostgresStore::read_calibration() {
   return row.rows() == 0 ? std::string() : std::string(row.bytes(0, 0));
 }
 
+// The follower's thread uses `checkpoints_`, so a write has a connection of its own.
+std::optional<Error> PostgresStore::write_activity(std::int64_t part, std::string_view bytes) {
+  return CheckpointWriter(address_).write_activity(epoch_, part, bytes);
+}
+
+Result<std::string> PostgresStore::read_activity(std::int64_t part) {
+  PgConnection db;
+  if (auto error = db.open(address_)) return *error;
+  const PgResult row = db.run("SELECT bytes FROM activity WHERE part = $1", Parameters().add(part));
+  if (!row.ok()) return db.error("store.activity", row);
+  return row.rows() == 0 ? std::string() : std::string(row.bytes(0, 0));
+}
+
 // Makes a file store of the same facts, so that a backup is one file, proved like any other.
 Result<std::string> PostgresStore::make_copy(const std::function<bool()>& wanted) {
   if (options_.copy_path.empty()) return Store::make_copy(wanted);

@@ -52,7 +52,8 @@ struct PostgresOptions {
 };
 
 // A store that several processes share. Before this process leads, only readers, lead(), describe()
-// and read_calibration() work, and they work only when a leader has made the tables.
+// read_calibration() and read_activity() work, and they work only when a leader has made the
+// tables.
 class SharedStore : public Store {
  public:
   // Looks once at the leader, and takes the lead if the lead is free. True: this process leads, the

@@ -4,6 +4,7 @@
 #include <optional>
 #include <system_error>
 
+#include "server/store/file/activity_files.h"
 #include "server/store/file/calibration_file.h"
 #include "server/store/file/copy.h"
 #include "server/store/proof/checks.h"
@@ -23,7 +24,7 @@ std::string aside(const std::string& state) {
 
 // The file keeps its name too until the new one replaces it. Otherwise a service that starts in
 // between would begin a new store. Its log is moved: SQLite would apply it to the new file. The
-// calibration file is moved too.
+// calibration file and the sums of activity are moved too.
 std::optional<Error> put_aside(const std::string& state, const std::string& name) {
   std::error_code error;
   if (file_size(state) >= 0) {
@@ -34,6 +35,10 @@ std::optional<Error> put_aside(const std::string& state, const std::string& name
   for (const char* part : {"-wal", "-shm", kCalibrationSuffix}) {
     if (file_size(state + part) >= 0) fs::rename(state + part, name + part, error);
     if (error) return refuse_store(state + part, error.message(), "want a file that can be moved");
+  }
+  if (fs::exists(state + kActivitySuffix, error)) {
+    fs::rename(state + kActivitySuffix, name + kActivitySuffix, error);
+    if (error) return refuse_store(state, error.message(), "want a folder that can be moved");
   }
   return std::nullopt;
 }

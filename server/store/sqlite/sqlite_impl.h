@@ -8,6 +8,7 @@
 
 #include "server/codec/packed_facts.h"
 #include "server/runtime/ports.h"
+#include "server/store/file/activity_files.h"
 #include "server/store/file/calibration_file.h"
 #include "server/store/file/connection.h"
 #include "server/store/file/store_lock.h"
@@ -54,6 +55,12 @@ class SqliteStore final : public Store {
   }
   Result<std::string> read_calibration() override {
     return read_calibration_file(path_ + kCalibrationSuffix, seed_);
+  }
+  std::optional<Error> write_activity(std::int64_t part, std::string_view bytes) override {
+    return write_activity_file(path_ + kActivitySuffix, seed_, part, bytes);
+  }
+  Result<std::string> read_activity(std::int64_t part) override {
+    return read_activity_file(path_ + kActivitySuffix, seed_, part);
   }
   Result<std::unique_ptr<StoreReader>> open_reader() override;
   Result<std::string> make_copy(const std::function<bool()>& wanted) override;

@@ -378,6 +378,19 @@ TEST_P(StoreConformance, WhatWasToldIsReplacedWhole) {
   EXPECT_EQ(*open()->read_calibration(), bytes);
 }
 
+TEST_P(StoreConformance, APartOfActivityIsReplacedWhole) {
+  auto store = open();
+  EXPECT_EQ(*store->read_activity(20454), "");
+  const std::string bytes("part\0of\xff", 8);
+  ASSERT_FALSE(store->write_activity(0, "jobs"));
+  ASSERT_FALSE(store->write_activity(20454, "first"));
+  ASSERT_FALSE(store->write_activity(20454, bytes));
+  EXPECT_EQ(*store->read_activity(0), "jobs");
+  EXPECT_EQ(*store->read_activity(20454), bytes);
+  store = nullptr;
+  EXPECT_EQ(*open()->read_activity(20454), bytes);
+}
+
 // An engine that lives on the store, with checkpoints on the way, is the same after each restart.
 TEST_P(StoreConformance, ARandomLifeIsRecoveredToTheDigest) {
   sim::RandomWorld world({77, false});

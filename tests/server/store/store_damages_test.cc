@@ -219,7 +219,9 @@ constexpr Damage kDamages[] = {
      "UPDATE checkpoint SET rows = '\\x00'", "checkpoint"},
     {"the checkpoint is gone", "DELETE FROM checkpoint", nullptr, "checkpoint"},
     {"a migration is another", "UPDATE migrations SET checksum = 'x'", nullptr, "migration"},
-    {"a migration of a newer program", "UPDATE migrations SET version = 99, name = '0099_later'",
+    {"a migration of a newer program",
+     "UPDATE migrations SET version = 99, name = '0099_later' "
+     "WHERE version = (SELECT max(version) FROM migrations)",
      nullptr, "migration"},
     {"no migration is known", "DELETE FROM migrations", nullptr, ""},
     {"the row of who leads is gone", kNone, "DELETE FROM lead", "row 1 of table lead"},
@@ -365,6 +367,7 @@ TEST(PostgresRights, EachThatLacksIsNamed) {
       {"meta", {"SELECT", "INSERT", "UPDATE", "DELETE"}},
       {"checkpoint", {"SELECT", "INSERT", "DELETE"}},
       {"told", {"SELECT", "INSERT", "UPDATE"}},
+      {"activity", {"SELECT", "INSERT", "UPDATE"}},
       {"migrations", {"SELECT"}}};
   stand.copy_filled();
   for (const auto& [table, all] : rights) {

@@ -19,14 +19,15 @@ constexpr char kMissingRights[] =
     "('ledger', 'SELECT'), ('ledger', 'INSERT'), ('audit', 'SELECT'), ('audit', 'INSERT'), "
     "('meta', 'SELECT'), ('meta', 'INSERT'), ('meta', 'UPDATE'), ('meta', 'DELETE'), "
     "('checkpoint', 'SELECT'), ('checkpoint', 'INSERT'), ('checkpoint', 'DELETE'), "
-    "('told', 'SELECT'), ('told', 'INSERT'), ('told', 'UPDATE'), ('migrations', 'SELECT')) "
+    "('told', 'SELECT'), ('told', 'INSERT'), ('told', 'UPDATE'), ('migrations', 'SELECT'), "
+    "('activity', 'SELECT'), ('activity', 'INSERT'), ('activity', 'UPDATE')) "
     "AS r(t, w) WHERE to_regclass(t) IS NOT NULL AND NOT has_table_privilege(t, w)";
 
 // `o`: Subak's tables, as the session finds them by their names.
 constexpr char kOurs[] =
     "WITH o AS (SELECT c.oid, c.relname, c.relrowsecurity FROM pg_class c WHERE c.relkind IN "
     "('r', 'p') AND pg_table_is_visible(c.oid) AND c.relname IN ('meta', 'facts', 'ledger', "
-    "'audit', 'checkpoint', 'told', 'migrations', 'lead', 'beat')) ";
+    "'audit', 'checkpoint', 'told', 'activity', 'migrations', 'lead', 'beat')) ";
 
 constexpr char kThere[] =
     "SELECT o.relname || ' column ' || a.attname || ' ' || format_type(a.atttypid, a.atttypmod) "
@@ -47,6 +48,7 @@ constexpr char kChanging[] =
 // The objects that migrations/postgres, leadership.cc and migrations.cc make, in the words of
 // kThere. store_damages_test compares it with a new database.
 constexpr const char* kMade[] = {
+    "activity PRIMARY KEY (part)",
     "audit PRIMARY KEY (seq)",
     "beat PRIMARY KEY (id)",
     "checkpoint PRIMARY KEY (seq, part)",
@@ -79,6 +81,8 @@ constexpr Columns kColumns[] = {
     {"checkpoint", "bytea", "rows"},
     {"told", "bigint", "id"},
     {"told", "bytea", "bytes"},
+    {"activity", "bigint", "part"},
+    {"activity", "bytea", "bytes"},
     {"migrations", "bigint", "version applied_ms"},
     {"migrations", "text", "name checksum"},
     {"lead", "bigint", "id epoch backend"},

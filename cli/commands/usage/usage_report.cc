@@ -1,0 +1,305 @@
+// subak usage report: GPU-hours by account, with activity and cost.
+#include <algorithm>
+#include <map>
+#include <set>
+#include <tuple>
+
+#include "cli/commands.h"
+#include "cli/commands/usage/usage_parts.h"
+#include "cli/text/failure.h"
+#include "cli/text/files.h"
+#include "cli/text/words.h"
+#include "core/duration.h"
+#include "core/edge_limits.h"
+#include "server/yaml/price_list.h"
+#include "subak/v1/usage_service.pb.h"
+
+namespace subak::cli {
+namespace {
+
+// What the user asks for. The request may ask for more groups, since prices depend on them.
+struct ReportCommand {
+  UsageWindow window;
+  std::vector<std::string> by;
+  std::string price_file;
+};
+
+void put_groups(const std::vector<std::string>& by, v1::ReportUsageRequest& request) {
+  for (const std::string& group : by) {
+    if (group == "user")
+      request.set_by_user(true);
+    else if (group == "product")
+      request.set_by_product(true);
+    else if (group == "day")
+      request.set_by_day(true);
+    else if (group == "state")
+      request.set_by_state(true);
+    else if (group != "account")
+      throw usage_failure("--by: was \"" + group + "\", want account, user, product, day or state",
+                          "several with commas: --by user,day");
+  }
+}
+
+GpuTime get(const v1::GpuTime& t) {
+  return GpuTime::from_parts(t.gpu_seconds(), t.rest_milligpu_ms());
+}
+v1::GpuTime put(GpuTime t) {
+  v1::GpuTime out;
+  out.set_gpu_seconds(t.gpu_seconds());
+  out.set_rest_milligpu_ms(t.rest());
+  return out;
+}
+
+// The figures of one line.
+struct Sum {
+  GpuTime booked, running, idle, low, active, unknown;
+  double energy_kwh = 0;
+  double cost = 0, idle_cost = 0, energy_cost = 0;
+
+  Sum& operator+=(const Sum& o) {
+    booked += o.booked;
+    running += o.running;
+    idle += o.idle;
+    low += o.low;
+    active += o.active;
+    unknown += o.unknown;
+    energy_kwh += o.energy_kwh;
+    cost += o.cost;
+    idle_cost += o.idle_cost;
+    energy_cost += o.energy_cost;
+    return *this;
+  }
+};
+
+Sum figures_of(const v1::UsageRow& row) {
+  constexpr double kJoulesPerKwh = 3.6e6;
+  Sum sum;
+  sum.booked = get(row.amount());
+  sum.running = get(row.running());
+  sum.idle = get(row.activity().idle());
+  sum.low = get(row.activity().low());
+  sum.active = get(row.activity().active());
+  sum.unknown = get(row.activity().unknown());
+  sum.energy_kwh = static_cast<double>(row.activity().energy_joules()) / kJoulesPerKwh;
+  return sum;
+}
+
+// Adds the cost of each row's product and day, and collects what has no price.
+class Pricing {
+ public:
+  explicit Pricing(PriceList list) : list_(std::move(list)) {}
+
+  void add_cost(const v1::UsageRow& row, Sum& sum) {
+    const std::int64_t day = row.day().seconds() * kSecondMs / kDayMs;
+    if (const auto price = list_.per_hour(row.product(), day)) {
+      sum.cost = (sum.booked + sum.running).gpu_hours() * *price;
+      sum.idle_cost = sum.idle.gpu_hours() * *price;
+    } else if (!(sum.booked + sum.running).is_zero()) {
+      without_.insert(row.product().empty() ? "(no product)" : row.product());
+    }
+    const auto energy = list_.per_kwh(day);
+    sum.energy_cost = energy ? sum.energy_kwh * *energy : 0;
+  }
+  const std::string& currency() const { return list_.currency; }
+  const std::set<std::string>& without() const { return without_; }
+
+ private:
+  const PriceList list_;
+  // The products that lack a price on some day.
+  std::set<std::string> without_;
+};
+
+// The columns that identify a row: account, user, product, day and state, as the user asked.
+using LineKey = std::tuple<std::string, std::string, std::string, std::int64_t, int>;
+
+// The lines of a report, and their total.
+struct Lines {
+  std::map<LineKey, Sum> lines;
+  Sum total;
+};
+
+// `roll_up`: adds up each account with all accounts and users below it. A user who has a row counts
+// in the account's row too. `pricing`: nullptr: no prices.
+Lines lines_of(const v1::ReportUsageRequest& asked, const v1::ReportUsageResponse& answer,
+               Pricing* pricing, bool roll_up) {
+  Lines out;
+  for (const v1::UsageRow& row : answer.rows()) {
+    Sum sum = figures_of(row);
+    if (pricing != nullptr) pricing->add_cost(row, sum);
+    out.total += sum;
+    const auto add = [&](const std::string& account, const std::string& user) {
+      out.lines[{account, user, asked.by_product() ? row.product() : "",
+                 asked.by_day() ? row.day().seconds() : 0, row.state()}] += sum;
+    };
+    if (!roll_up) {
+      add(row.account(), row.user());
+      continue;
+    }
+    if (!row.user().empty()) add(row.account(), row.user());
+    for (std::string path = row.account(); !path.empty();) {
+      add(path, "");
+      const std::size_t cut = path.rfind('.');
+      path.resize(cut == std::string::npos ? 0 : cut);
+    }
+  }
+  return out;
+}
+
+std::string day_text(std::int64_t seconds) {
+  return seconds == 0 ? "" : format_time(seconds * kSecondMs).substr(0, 10);
+}
+
+std::string hours_text(GpuTime time) { return gpu_hours_text(put(time)); }
+
+std::vector<Column> columns_of(const v1::ReportUsageRequest& asked, bool observed,
+                               const Pricing* pricing, bool csv) {
+  std::vector<Column> columns{{"ACCOUNT", Align::kLeft, Room::kElastic}};
+  if (asked.by_user()) columns.push_back({"USER", Align::kLeft, Room::kElastic});
+  if (asked.by_product()) columns.push_back({"PRODUCT", Align::kLeft, Room::kElastic});
+  if (asked.by_day()) columns.push_back({"DAY (UTC)"});
+  if (asked.by_state()) columns.push_back({"STATE"});
+  const Room exact = csv ? Room::kUsual : Room::kWide;
+  const auto add = [&](const char* name, Room room) {
+    columns.push_back({name, Align::kRight, room});
+  };
+  add("GPU HOURS", Room::kUsual);
+  add("% OF ALL", pricing == nullptr ? Room::kUsual : exact);
+  add("RUNNING NOW", Room::kUsual);
+  if (observed) {
+    add("IDLE HOURS", Room::kUsual);
+    add("1-25 % HOURS", exact);
+    add("ABOVE 25 %", exact);
+    add("UNKNOWN", Room::kUsual);
+    add("ENERGY KWH", exact);
+  }
+  if (pricing != nullptr) {
+    add("COST", Room::kUsual);
+    if (observed) add("IDLE COST", Room::kUsual);
+    if (observed) add("ENERGY COST", Room::kUsual);
+  }
+  add("GPU SECONDS", exact);
+  add("RUNNING SECONDS", exact);
+  return columns;
+}
+
+Table report_table(const v1::ReportUsageRequest& asked, const v1::ReportUsageResponse& answer,
+                   Pricing* pricing, bool csv) {
+  const bool observed = answer.has_activity();
+  Table table(columns_of(asked, observed, pricing, csv));
+  const double total = get(answer.total()).gpu_hours();
+  const auto add = [&](const LineKey& key, const Sum& sum, const std::string& account) {
+    const auto& [path, user, product, day, state] = key;
+    std::vector<Cell> cells{account};
+    if (asked.by_user()) cells.emplace_back(user);
+    if (asked.by_product()) cells.emplace_back(product);
+    if (asked.by_day()) cells.emplace_back(day_text(day));
+    if (asked.by_state()) cells.emplace_back(state == 0 ? "" : word(v1::UsageState(state)));
+    const double part = sum.booked.gpu_hours() / total * 100;
+    cells.emplace_back(hours_text(sum.booked));
+    cells.emplace_back(total == 0 ? "-" : fixed_text(part, 1));
+    cells.emplace_back(hours_text(sum.running));
+    if (observed) {
+      for (const GpuTime time : {sum.idle, sum.low, sum.active, sum.unknown}) {
+        cells.emplace_back(hours_text(time));
+      }
+      cells.emplace_back(fixed_text(sum.energy_kwh, 3));
+    }
+    if (pricing != nullptr) {
+      cells.emplace_back(fixed_text(sum.cost, 2));
+      if (observed) cells.emplace_back(fixed_text(sum.idle_cost, 2));
+      if (observed) cells.emplace_back(fixed_text(sum.energy_cost, 2));
+    }
+    cells.emplace_back(seconds_text(put(sum.booked)));
+    cells.emplace_back(seconds_text(put(sum.running)));
+    table.row(std::move(cells));
+  };
+  const Lines all = lines_of(asked, answer, pricing, !csv);
+  for (const auto& [key, sum] : all.lines) {
+    const std::string& path = std::get<0>(key);
+    const auto depth = static_cast<std::size_t>(std::count(path.begin(), path.end(), '.'));
+    add(key, sum, csv ? path : std::string(depth, ' ') + path);
+  }
+  if (!csv) add({}, all.total, "TOTAL");
+  return table;
+}
+
+// Prints which account, time and days the figures cover.
+void print_heading(Session& s, const UsageWindow& window, const v1::ReportUsageRequest& asked,
+                   const v1::ReportUsageResponse& answer) {
+  s.out() << "GPU-hours in the ledger";
+  if (!window.account.empty()) s.out() << " paid by " << printable(window.account) << " and below";
+  s.out()
+      << "\nfrom " << (asked.has_from() ? time_text(asked.from()) : std::string("the beginning"))
+      << " to "
+      << (asked.has_to() ? time_text(asked.to()) : "now (" + time_text(answer.time()) + ")") << "; "
+      << (answer.has_first_day() ? "first use on " + day_text(answer.first_day().seconds())
+                                 : std::string("nothing was used"))
+      << "\nThe ledger up to entry " << answer.last_sequence()
+      << ".\nDays are UTC days. Each account includes the accounts below it. The column RUNNING "
+         "NOW "
+         "has\nmore GPU-hours: usage that gets its entry when the pod ends, or when the UTC day is "
+         "closed.\n";
+  if (answer.has_activity()) {
+    s.out() << "IDLE HOURS were held with activity below 1 %, UNKNOWN without metrics. Both are "
+               "parts of\nGPU HOURS and RUNNING NOW. They are observations, and no charge.\n";
+  }
+  s.out() << '\n';
+}
+
+// Says which prices the figures of cost have.
+void print_prices(Session& s, const Pricing& pricing) {
+  s.out() << "\nCosts are in " << printable(pricing.currency())
+          << ", of GPU HOURS and RUNNING NOW together.\n";
+  if (pricing.without().empty()) return;
+  s.out() << "Without a price on some day, so that their cost is not complete:";
+  for (const std::string& product : pricing.without()) s.out() << ' ' << printable(product);
+  s.out() << '\n';
+}
+
+std::optional<Pricing> read_pricing(const std::string& file) {
+  if (file.empty()) return std::nullopt;
+  Result<PriceList> list = read_price_list(read_input(file, limits::kMaxWrittenFileBytes), file);
+  if (!list) {
+    throw usage_failure("--prices: " + list.error().message(),
+                        "docs/operate.md, \"Idle GPUs and cost\", shows the form of the file");
+  }
+  return Pricing(std::move(list).value());
+}
+
+int report(Session& s, const ReportCommand& o) {
+  std::optional<Pricing> pricing = read_pricing(o.price_file);
+  const bool people = s.form() == Form::kTable || s.form() == Form::kWide;
+  if (pricing && !people && !s.is_csv()) {
+    throw usage_failure("--prices: json and yaml are the service's answer, which has no prices",
+                        "use --output table, wide or csv");
+  }
+  v1::ReportUsageRequest asked;
+  put_window(o.window, asked);
+  put_groups(o.by, asked);
+  v1::ReportUsageRequest request = asked;
+  if (pricing) {
+    request.set_by_product(true);
+    request.set_by_day(true);
+  }
+  const auto answer = s.call<v1::ReportUsageResponse>("UsageService/ReportUsage", request);
+  if (people) print_heading(s, o.window, asked, answer);
+  s.show(answer,
+         [&] { return report_table(asked, answer, pricing ? &*pricing : nullptr, s.is_csv()); });
+  if (people && pricing) print_prices(s, *pricing);
+  return 0;
+}
+
+}  // namespace
+
+void add_usage_report(Command usage) {
+  auto o = std::make_shared<ReportCommand>();
+  Command c = usage.add(
+      "report", "show GPU-hours by account; usage that has not ended is in a column of its own");
+  add_window(c, o->window);
+  c.list_option("--by", o->by, "one line for each account, user, product, day or state", "A,B");
+  c.option("--prices", o->price_file,
+           "price list of GPUs and energy (YAML): adds columns with the cost", "FILE");
+  c.run([o](Session& s) { return report(s, *o); });
+}
+
+}  // namespace subak::cli

@@ -1,0 +1,131 @@
+// The sums of activity by job, and by account, product, state and hour. The book is written to the
+// store from time to time, and loaded at a start or takeover. The time between the last write and
+// the load counts as not observed. Threads: any may call all members.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "core/ids.h"
+#include "core/quantity.h"
+#include "server/activity/holders.h"
+#include "server/codec/activity.h"
+#include "server/runtime/ports.h"
+#include "threads/mutex.h"
+
+namespace subak {
+
+// A job whose GPUs are all idle for long.
+struct IdleJob {
+  JobId job;
+  // Since when the GPUs are idle.
+  TimeMs since_ms = 0;
+  MilliGpu milligpu = 0;
+  // The uid of one pod of the job.
+  std::string pod_uid;
+};
+
+// The figures of one account and product for metrics. The sums begin at the start of the process.
+struct AccountActivity {
+  ActivitySums sums;
+  // The held time without a valid value, in milli-GPU x ms.
+  std::int64_t unknown = 0;
+  // The GPUs by their class at the last observation, in milli-GPU.
+  MilliGpu idle_now = 0, low_now = 0, active_now = 0, unknown_now = 0;
+};
+
+// Figures for metrics, `status` and alerts.
+struct ActivityFigures {
+  // False: no Prometheus server is configured.
+  bool configured = false;
+  // By the leaf of the account tree (an account or a user) and the product.
+  std::map<std::pair<AccountId, std::string>, AccountActivity> accounts;
+  std::vector<UnheldGpu> unheld;
+  // The numbers of reads that succeeded and failed since the start of the process.
+  std::uint64_t reads = 0, failed_reads = 0;
+  // The time of the last successful read; 0: none.
+  TimeMs read_ms = 0;
+  // Why the last read failed; empty: it succeeded.
+  std::string error;
+  // The numbers of series, of values out of range, and of devices on unknown nodes, in the last
+  // successful read.
+  std::size_t series = 0, invalid = 0, unknown_nodes = 0;
+};
+
+class ActivityBook {
+ public:
+  // Replaces the sums by those in the store. Sums that cannot be read count as none; the result is
+  // then the error. Call it when this process begins to lead, and from time to time on a standby.
+  std::optional<Error> load(Store& store, TimeMs now) SUBAK_EXCLUDES(mutex_);
+  // Writes the sums of jobs and of the days that changed since the last write.
+  std::optional<Error> write(Store& store) SUBAK_EXCLUDES(mutex_);
+
+  // Adds the time from the last call until `now` (ms) to the sums of the pods that hold GPUs now.
+  // `samples`: the values of this time; nullptr: there are none, so the time is not observed. A
+  // value covers at most limits::kActivityCoversMs before `now`. The first call after load() finds
+  // no busy GPUs without a holder, since it does not know which pods ended just before. Returns the
+  // jobs that are idle for `warn_after` (ms) or longer and were not warned; 0: no job is warned.
+  // They then count as warned.
+  std::vector<IdleJob> add(const HeldGpus& held, const ActivitySamples* samples, TimeMs now,
+                           DurationMs warn_after) SUBAK_EXCLUDES(mutex_);
+  // Records that a read failed.
+  void failed(const Error& error) SUBAK_EXCLUDES(mutex_);
+  void set_configured() SUBAK_EXCLUDES(mutex_);
+
+  // Returns the sums of a job; nullopt: the book has none.
+  std::optional<JobActivity> job(JobId id) const SUBAK_EXCLUDES(mutex_);
+  // Returns the sums of a UTC day that the book has; nullopt: the store may have the day.
+  std::optional<ActivityDay> day(std::int64_t day) const SUBAK_EXCLUDES(mutex_);
+  // Returns the jobs of the cluster whose GPUs are all idle for limits::kIdleShownMs, or for
+  // `warn_after` of the last add() if that is shorter. The jobs with the most GPUs come first.
+  std::vector<IdleJob> idle_jobs(ClusterId cluster) const SUBAK_EXCLUDES(mutex_);
+  ActivityFigures figures() const SUBAK_EXCLUDES(mutex_);
+
+ private:
+  // Hour, payer, state, product.
+  using HourKey = std::tuple<std::uint32_t, AccountId, UsageState, std::string>;
+  using Hours = std::map<HourKey, ActivitySums>;
+  // The state of a job in one observation.
+  struct JobNow {
+    MilliGpu milligpu = 0;
+    // The numbers of idle and of other devices. `complete`: all devices of the job are among them.
+    std::uint32_t idle = 0, busy = 0;
+    bool complete = true;
+    // The begin of the time that the observation covers.
+    TimeMs from_ms = 0;
+    std::string pod_uid;
+  };
+
+  // Adds the time of one pod from the last observation until `now`. `seen` has no devices: the time
+  // is not observed.
+  void add_pod(const OpenUsage& pod, const PodActivity& seen, TimeMs now, JobNow& job)
+      SUBAK_REQUIRES(mutex_);
+  // Finds the idle jobs, and returns those to warn.
+  std::vector<IdleJob> note_idle(const std::map<JobId, JobNow>& jobs, TimeMs now,
+                                 DurationMs warn_after) SUBAK_REQUIRES(mutex_);
+  // Drops old records of ended jobs.
+  void forget_ended(TimeMs now) SUBAK_REQUIRES(mutex_);
+  // Sets the present figures to 0.
+  void clear_present() SUBAK_REQUIRES(mutex_);
+
+  mutable Mutex mutex_;
+  std::map<JobId, JobActivity> jobs_ SUBAK_GUARDED_BY(mutex_);
+  // By day: only the days that were loaded or have changed since.
+  std::map<std::int64_t, Hours> days_ SUBAK_GUARDED_BY(mutex_);
+  std::set<std::int64_t> changed_ SUBAK_GUARDED_BY(mutex_);
+  // The last observation; 0: none.
+  TimeMs until_ms_ SUBAK_GUARDED_BY(mutex_) = 0;
+  // The holders at the last observation; nullopt: there was none since the start or load().
+  std::optional<LastHolders> last_ SUBAK_GUARDED_BY(mutex_);
+  // The jobs that were idle at the last observation, for as long as idle_jobs() says.
+  std::vector<IdleJob> idle_ SUBAK_GUARDED_BY(mutex_);
+  ActivityFigures figures_ SUBAK_GUARDED_BY(mutex_);
+};
+
+}  // namespace subak

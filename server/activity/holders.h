@@ -1,0 +1,107 @@
+// The pods that hold GPUs, and what the samples of a Prometheus server say about their GPUs.
+// Threads: any; pure functions, except that held_gpus() runs on the thread of its engine.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/ids.h"
+#include "core/quantity.h"
+#include "engine/engine.h"
+#include "server/activity/samples.h"
+
+namespace subak {
+
+// The holders of all GPUs at one instant.
+struct HeldGpus {
+  struct Node {
+    NodeId id;
+    ClusterId cluster;
+    std::string name, cluster_name;
+  };
+  // The nodes with GPUs of all clusters.
+  std::vector<Node> nodes;
+  // The pods that hold GPUs, by node, job and rank.
+  std::vector<OpenUsage> pods;
+};
+
+// Copies the holders from the engine. O(nodes + pods that hold GPUs).
+HeldGpus held_gpus(const Engine& engine);
+
+// How busy a device was.
+enum class ActivityClass : std::uint8_t {
+  // Below 1 %.
+  kIdle,
+  // From 1 to 25 %.
+  kLow,
+  // Above 25 %.
+  kActive,
+};
+template <>
+struct EnumText<ActivityClass> {
+  static constexpr std::array<std::string_view, 3> names{"idle", "low", "active"};
+};
+// Returns the class of an activity from 0 to 1.
+ActivityClass class_of(double activity);
+
+// What the samples say about the GPUs of one pod.
+struct PodActivity {
+  // The numbers of the pod's devices of each class.
+  std::uint32_t idle = 0, low = 0, active = 0;
+  // The pod's GPU time is divided by this number of devices: those that the pod holds, or those
+  // that the samples have of it, if they are more. 0: there is no sample.
+  std::uint32_t devices = 0;
+  // The power of the pod's devices in watts. Of a device that the pod holds in part, only this
+  // part.
+  double watts = 0;
+
+  std::uint32_t observed() const { return idle + low + active; }
+};
+
+// A busy GPU that no pod holds.
+struct UnheldGpu {
+  // The names of cluster and node. `gpu`: the index of the GPU, with "/" and the id of the MIG
+  // instance. Empty: some GPU of the node, since the samples name no pods there.
+  std::string cluster, node, gpu;
+  // The pod that the samples name, as "namespace/name"; empty: none.
+  std::string pod;
+  // From 0 to 1.
+  double activity = 0;
+
+  friend bool operator==(const UnheldGpu&, const UnheldGpu&) = default;
+};
+
+// The pods that held GPUs at the last instant, with the GPUs that they held by node. A sample may
+// be older than the end of a pod.
+struct LastHolders {
+  std::map<NodeId, std::map<std::string, std::uint32_t>> pods;
+};
+
+// The result of joined().
+struct Joined {
+  // One for each element of HeldGpus::pods.
+  std::vector<PodActivity> pods;
+  // The busy GPUs without a holder, by node.
+  std::vector<UnheldGpu> unheld;
+  // The number of devices whose node is not known, or not known uniquely.
+  std::size_t unknown_nodes = 0;
+};
+
+// Joins samples and holders. Pods that are not bound yet use no GPU, so they get no samples.
+// - A device belongs to the node that its label Hostname or node names; a name without its domain
+//   counts too. If several clusters have such a node, the label cluster decides.
+// - If the sample names a pod that holds GPUs of the node, the device counts for this pod.
+// - A device without a pod counts for a pod only if the result does not depend on the choice. This
+//   is so if one pod holds all such devices of the node, or if all of them have the same class.
+// - A busy device (1 % or more) that is left over has no holder, unless a pod that held GPUs of the
+//   node at the last instant explains it.
+// O((devices + pods + nodes) log n).
+Joined joined(const HeldGpus& held, const ActivitySamples& samples, const LastHolders& last);
+// Returns the holders for the next call of joined().
+LastHolders last_holders(const HeldGpus& held);
+
+}  // namespace subak
