@@ -19,6 +19,20 @@ TimeMs end_of(const Pod& pod) {
   return at ? *at : 0;
 }
 
+// A pod begins or ends to pay for its claims. The core changes no GPUs of a pod: the pod is
+// reported as gone, and then as new. If it runs already, it pays from now on, since another pod has
+// paid until now.
+void change_payer(const std::string& uid, PodEntry& entry, const Pod& pod, PodRecord& record,
+                  Outbox& outbox) {
+  if (!entry.gpu) return;
+  if (entry.told != 0 && entry.gpu->asks_gpu != pod.asks_gpu()) {
+    outbox.first({in::PodGone{outbox.cluster(), {uid, {}, 0, 0}, 0, Cause::kNone}, uid});
+    entry.told = 0;
+    entry.gpu->claimed.pays_later = pod.asks_gpu();
+  }
+  if (entry.gpu->claimed.pays_later) record.bound_at_ms = 0;
+}
+
 }  // namespace
 
 ClusterCache::ClusterCache(std::string cluster, ExtraGpuResources extra,
@@ -28,7 +42,8 @@ ClusterCache::ClusterCache(std::string cluster, ExtraGpuResources extra,
     : node_options_{std::move(topology_labels), std::move(extra), std::move(fatal_conditions)},
       other_schedulers_(std::move(other_schedulers)),
       outbox_(std::move(cluster)),
-      nodes_(node_options_, outbox_,
+      claims_(node_options_.extra_gpus),
+      nodes_(node_options_, claims_.devices(), outbox_,
              [this](const std::string& node) { return may_have_pods(node); }),
       namespaces_(outbox_),
       owners_(node_options_.extra_gpus) {}
@@ -43,6 +58,7 @@ void ClusterCache::forget_told() {
   orphans_.clear();
   non_gpu_members_.clear();
   marks_.clear();
+  claims_.forget_pods();
 }
 
 // --- pods ----------------------------------------------------------------------------------------
@@ -83,6 +99,8 @@ void ClusterCache::see_pod(const WatchEvent& event, std::int64_t monotonic_ms, b
   entry.listed_ms = pod_list_ms_;
   if (!is_new && version != 0 && version < entry.version) return;
   entry.version = version;
+  std::string unclaimed;
+  if (!pod.device_claim.empty()) unclaimed = claims_.add_gpus(pod, event.object);
   const bool unsure = with_owner && pod.asks_gpu() && !find_gang(owners_, pod, entry);
   if (unsure && waits_for_owner(pod, event, monotonic_ms)) return;
   orphans_.forget(uid);
@@ -90,6 +108,7 @@ void ClusterCache::see_pod(const WatchEvent& event, std::int64_t monotonic_ms, b
   if (pod.asks_gpu()) non_gpu_members_.leave_out_of(pod);
   if (pod.asks_gpu()) hold_unsized(pod);
   PodRecord record = pod_record(pod, !other_manager_of(pod, other_schedulers_).empty());
+  if (record.ended == Cause::kNone) change_payer(uid, entry, pod, record, outbox_);
   if (event.kind == WatchKind::kDeleted && record.ended == Cause::kNone) {
     const TimeMs end_ms = end_seen(entry, end_of(pod));
     const Cause cause = is_left_out(owners_, entry) ? Cause::kFinished : Cause::kCancelled;
@@ -98,8 +117,11 @@ void ClusterCache::see_pod(const WatchEvent& event, std::int64_t monotonic_ms, b
   entry.ns = pod.ns;
   entry.name = pod.name;
   entry.node = pod.node_name;
-  if (pod.asks_gpu() || pod.gated() || entry.gpu)
+  if (pod.asks_gpu() || pod.gated() || entry.gpu || !unclaimed.empty())
     see_gpu_pod(uid, entry, pod, record, event.object, monotonic_ms);
+  if (entry.gpu) entry.gpu->claimed.unknown = std::move(unclaimed);
+  if (entry.gpu && !entry.gpu->claimed.unknown.empty() && record.gated && !entry.gpu->ended)
+    marks_.put_unclaimed(uid);
   if (record.ended != Cause::kNone) record.ended_at_ms = end_seen(entry, record.ended_at_ms);
   if (record.ended != Cause::kNone && is_left_out(owners_, entry)) record.ended = Cause::kFinished;
   // All pods of the gang may have ended while no watch was open.
@@ -120,6 +142,7 @@ void ClusterCache::see_pod(const WatchEvent& event, std::int64_t monotonic_ms, b
   if (entry.gpu) owned_.remove(*entry.gpu);
   if (entry.gpu) tell_if_gone(entry.gpu->gang_owner);
   marks_.forget(uid);
+  claims_.forget(uid);
   pods_.erase(uid);
 }
 
@@ -130,7 +153,6 @@ void ClusterCache::see_gpu_pod(const std::string& uid, PodEntry& entry, const Po
   GpuPodEntry& gpu = *entry.gpu;
   owned_.remove(gpu);
   gpu.asks_gpu = pod.asks_gpu();
-  gpu.claims = !pod.device_claim.empty();
   gpu.gated = record.gated;
   gpu.foreign_gates = record.foreign_gates;
   gpu.ended = record.ended != Cause::kNone;
@@ -219,6 +241,7 @@ void ClusterCache::drop_pod(const std::string& uid, in::PodGone gone, const std:
   if (at->second.gpu) tell_if_gone(at->second.gpu->gang_owner);
   outdate_gangs(non_gpu_members_.gone(uid));
   marks_.forget(uid);
+  claims_.forget(uid);
   pods_.erase(at);
 }
 

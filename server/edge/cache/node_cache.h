@@ -15,6 +15,7 @@
 #include "server/edge/cache/node_clocks.h"
 #include "server/edge/cache/outbox.h"
 #include "server/edge/client/watch_stream.h"
+#include "server/edge/devices/device_cache.h"
 
 namespace subak {
 
@@ -23,9 +24,13 @@ class NodeCache {
   // True if the cache may still report the end of a pod on this node. That is so if a pod is bound
   // to the node, or if a released pod without a node may still be bound to the node.
   using MayHavePods = std::function<bool(const std::string& node)>;
-  // `options` and `outbox` must outlive the cache.
-  NodeCache(const KubeNodeOptions& options, Outbox& outbox, MayHavePods may_have_pods)
-      : options_(options), outbox_(outbox), may_have_pods_(std::move(may_have_pods)) {}
+  // `options`, `devices` and `outbox` must outlive the cache.
+  NodeCache(const KubeNodeOptions& options, const DeviceCache& devices, Outbox& outbox,
+            MayHavePods may_have_pods)
+      : options_(options),
+        devices_(devices),
+        outbox_(outbox),
+        may_have_pods_(std::move(may_have_pods)) {}
   // Forgets the nodes, but not the measured errors of their clocks.
   void clear();
 
@@ -73,6 +78,12 @@ class NodeCache {
   std::set<std::string> take_outdated() { return std::exchange(outdated_, {}); }
   // Marks a node to be read again, for example after a read that could not begin.
   void put_outdated(const std::string& name) { outdated_.insert(name); }
+  // The same for the nodes whose devices of Dynamic Resource Allocation have changed. A node that
+  // the cache does not have is not marked.
+  std::set<std::string> take_new_devices() { return std::exchange(new_devices_, {}); }
+  void put_new_devices(const std::string& name) {
+    if (entries_.contains(name)) new_devices_.insert(name);
+  }
 
  private:
   struct Entry {
@@ -97,12 +108,13 @@ class NodeCache {
   void drop(const std::string& name, TimeMs at_ms, std::uint64_t version);
 
   const KubeNodeOptions& options_;
+  const DeviceCache& devices_;
   Outbox& outbox_;
   const MayHavePods may_have_pods_;
   std::map<std::string, Entry> entries_;    // by name
   std::map<std::string, NodeSpec> silent_;  // by name; not sent yet
   NodeClocks clocks_;
-  std::set<std::string> outdated_;  // by name
+  std::set<std::string> outdated_, new_devices_;  // by name
   ListRound round_;
 };
 

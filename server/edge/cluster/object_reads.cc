@@ -61,25 +61,39 @@ void ObjectReads::put_off_pod(const std::string& uid, DurationMs at_least) {
   pods_due_ms_ = std::max(pods_due_ms_, now + at_least);
 }
 
+void ObjectReads::outdate_devices() {
+  ClusterCache& cache = context_.cache;
+  for (const std::string& node : cache.claims().devices().take_changed_nodes()) {
+    cache.nodes().put_new_devices(node);
+  }
+  for (const std::string& uid : cache.claims().take_outdated()) cache.marks().put_outdated(uid);
+}
+
 void ObjectReads::read_outdated_nodes() {
-  for (const std::string& node : context_.cache.nodes().take_outdated()) {
-    const DurationMs off_ms = context_.cache.nodes().clocks().off_ms(node);
+  NodeCache& nodes = context_.cache.nodes();
+  for (const std::string& node : nodes.take_outdated()) {
+    const DurationMs off_ms = nodes.clocks().off_ms(node);
     log::warn(off_ms == 0 ? "the clock of a node is right again" : "the clock of a node is off",
               {{"cluster", context_.options.cluster}, {"node", node}, {"behind_ms", off_ms}});
-    KubeCall call;
-    call.path = std::string(kNodesPath) + "/" + node;
-    const bool asked = context_.api->call(
-        std::move(call), [this, node](const CallAnswer& answer, std::string_view body) {
-          simdjson::dom::parser parser;
-          WatchEvent event;
-          event.kind = WatchKind::kModified;
-          const bool read =
-              answer.outcome == Outcome::kDone &&
-              parser.parse(body.data(), body.size()).get(event.object) == simdjson::SUCCESS;
-          if (read) context_.cache.see_node(event, context_.ports.now_ms());
-        });
-    if (!asked) context_.cache.nodes().put_outdated(node);
+    if (!read_node(node)) nodes.put_outdated(node);
   }
+  for (const std::string& node : nodes.take_new_devices()) {
+    if (!read_node(node)) nodes.put_new_devices(node);
+  }
+}
+
+bool ObjectReads::read_node(const std::string& node) {
+  KubeCall call;
+  call.path = std::string(kNodesPath) + "/" + node;
+  return context_.api->call(std::move(call), [this](const CallAnswer& answer,
+                                                    std::string_view body) {
+    simdjson::dom::parser parser;
+    WatchEvent event;
+    event.kind = WatchKind::kModified;
+    const bool read = answer.outcome == Outcome::kDone &&
+                      parser.parse(body.data(), body.size()).get(event.object) == simdjson::SUCCESS;
+    if (read) context_.cache.see_node(event, context_.ports.now_ms());
+  });
 }
 
 }  // namespace subak

@@ -6,7 +6,7 @@
 namespace subak {
 
 void Watches::follow_others() {
-  follow_nodes();
+  follow_devices();
   follow_namespaces();
   follow_owners();
   follow_leases();
@@ -19,9 +19,11 @@ void Watches::end() {
   pods_.reset();
   leases_.reset();
   owners_.clear();
+  devices_.clear();
 }
 
 void Watches::turn() {
+  if (!nodes_ && !devices_.empty() && asked(devices_)) follow_nodes();
   for (Reflector* reflector : all()) reflector->turn();
 }
 
@@ -32,10 +34,13 @@ DurationMs Watches::due_in() const {
 }
 
 bool Watches::others_listed() const {
-  const bool asked = std::all_of(owners_.begin(), owners_.end(), [](const auto& owner) {
-    return owner->listed() || !owner->error().empty();
+  return asked(owners_) && nodes_ && nodes_->listed() && namespaces_->listed();
+}
+
+bool Watches::asked(const std::vector<std::unique_ptr<Reflector>>& reflectors) {
+  return std::all_of(reflectors.begin(), reflectors.end(), [](const auto& reflector) {
+    return reflector->listed() || !reflector->error().empty();
   });
-  return asked && nodes_->listed() && namespaces_->listed();
 }
 
 std::uint64_t Watches::pods_version() const {
@@ -65,6 +70,7 @@ std::vector<Reflector*> Watches::all() const {
   if (pods_) all.push_back(pods_.get());
   if (leases_) all.push_back(leases_.get());
   for (const auto& owner : owners_) all.push_back(owner.get());
+  for (const auto& devices : devices_) all.push_back(devices.get());
   return all;
 }
 
@@ -75,6 +81,40 @@ std::unique_ptr<Reflector> Watches::follow(const char* path, ReflectorSink sink)
                                                context_.ports.monotonic_ms);
   reflector->start();
   return reflector;
+}
+
+void Watches::follow_devices() {
+  ClaimCache& claims = context_.cache.claims();
+  DeviceCache& devices = claims.devices();
+  const auto add = [this](const char* path, auto begin, auto see, auto complete) {
+    ReflectorSink sink;
+    sink.begin = begin;
+    sink.object = [this, see](const WatchEvent& event) {
+      on_change_();
+      see(event);
+    };
+    sink.complete = [complete] {
+      complete();
+      return true;
+    };
+    devices_.push_back(follow(path, std::move(sink)));
+  };
+  add(
+      kSlicesPath, [&devices] { devices.begin_slices(); },
+      [&devices](const WatchEvent& event) { devices.see_slice(event); },
+      [&devices] { devices.complete_slices(); });
+  add(
+      kClassesPath, [&devices] { devices.begin_classes(); },
+      [&devices](const WatchEvent& event) { devices.see_class(event); },
+      [&devices] { devices.complete_classes(); });
+  add(
+      kClaimsPath, [&claims] { claims.begin_claims(); },
+      [&claims](const WatchEvent& event) { claims.see_claim(event); },
+      [&claims] { claims.complete_claims(); });
+  add(
+      kTemplatesPath, [&claims] { claims.begin_templates(); },
+      [&claims](const WatchEvent& event) { claims.see_template(event); },
+      [&claims] { claims.complete_templates(); });
 }
 
 void Watches::follow_nodes() {
