@@ -13,10 +13,10 @@
 namespace subak {
 
 // What happens to a pod that requests devices by DRA (a resource claim, or a device class as a
-// resource). Subak does not count these devices yet, although they may be GPUs.
+// resource). The webhook does not know whether these devices are GPUs; the edge finds out.
 enum class DeviceClaims : std::uint8_t {
-  // The pod gets the gate, with the reason device_claim. A pod that requests no other GPUs waits
-  // until a person acts.
+  // The pod gets the gate, with the reason device_claim. It waits until the edge knows which GPUs
+  // the pod's claims request.
   kGate,
   // Denied with 403.
   kDeny,

@@ -97,18 +97,16 @@ std::optional<Decision> claim_refusal(const Context& c, const Pod& pod) {
   if (pod.claims.device.empty() || c.config.device_claims != DeviceClaims::kDeny) {
     return std::nullopt;
   }
-  return denied(
-      Because::kDeviceClaim, 403,
-      Error{ErrorCode::kDenied, pod.claims.device, "",
-            "asks for devices by a claim, which cannot be counted yet; " + std::string(kAskFirst)}
-          .message());
+  return denied(Because::kDeviceClaim, 403,
+                Error{ErrorCode::kDenied, pod.claims.device, "",
+                      "asks for devices by a claim, which this cluster's policy forbids; " +
+                          std::string(kAskFirst)}
+                    .message());
 }
 
 std::string claim_warning(const Pod& pod) {
   return "DeviceClaim: " + cut_text(pod.claims.device) +
-         " asks for devices by a claim, which cannot be counted yet" +
-         (pod.asks_gpu() ? "; only the GPUs of resources.limits are"
-                         : "; an operator has to decide about it");
+         " asks for devices by a claim; the pod waits until Subak knows which GPUs these are";
 }
 
 }  // namespace subak::policy

@@ -10,9 +10,9 @@
 namespace subak::limits {
 
 // The most requests of one edge to an API server within kRequestWindowMs, whatever the server
-// answers. kMaxFollowRequests limits lists and watches, for each of the edge's ten kinds of
+// answers. kMaxFollowRequests limits lists and watches, for each of the edge's twelve kinds of
 // objects. kMaxPageRequests limits further pages, for all kinds together. Requests beyond a limit
-// wait. All limits together allow fewer than 75 requests.
+// wait. All limits together allow fewer than 85 requests.
 inline constexpr DurationMs kRequestWindowMs = 10'000;
 inline constexpr std::size_t kMaxFollowRequests = 5;
 inline constexpr std::size_t kMaxPageRequests = 11;
@@ -63,5 +63,17 @@ inline constexpr std::size_t kMaxIdleShown = 10;
 inline constexpr std::int64_t kMaxActivityDays = 800;
 // The busy GPUs without a holder that `status`, the log and the metrics name.
 inline constexpr std::size_t kMaxUnheldShown = 20;
+
+// Devices of a ResourceSlice, attributes of a device, requests of a claim, and alternatives of a
+// request, as the API server limits them. Subak ignores the rest.
+inline constexpr std::size_t kMaxDevicesPerSlice = 128;
+inline constexpr std::size_t kMaxDeviceAttributes = 32;
+inline constexpr std::size_t kMaxClaimRequests = 32;
+inline constexpr std::size_t kMaxClaimAlternatives = 8;
+// Kinds of devices in a cluster. Devices of further kinds do not count.
+inline constexpr std::size_t kMaxDeviceKinds = 4096;
+// A longer or deeper selector counts as one that Subak does not understand.
+inline constexpr std::size_t kMaxSelectorBytes = 10u << 10;
+inline constexpr int kMaxSelectorDepth = 32;
 
 }  // namespace subak::limits

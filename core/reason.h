@@ -60,11 +60,14 @@ enum class ReasonToken : std::uint8_t {
   kBeyondGangSize,
   // GPUs are claimed for the job, and jobs beyond their quota still hold these GPUs.
   kWaitingForPreemptedWorkloads,
+  // The pod claims devices (Dynamic Resource Allocation), and Subak does not know which GPUs these
+  // are. The pod is not part of a job yet.
+  kUnknownDeviceClass,
 };
 
 template <>
 struct EnumText<ReasonToken> {
-  static constexpr std::array<std::string_view, 20> names{"next",
+  static constexpr std::array<std::string_view, 21> names{"next",
                                                           "OnHold",
                                                           "GangIncomplete",
                                                           "WaitingForNodes",
@@ -83,7 +86,8 @@ struct EnumText<ReasonToken> {
                                                           "PendingEvaluation",
                                                           "Unschedulable",
                                                           "BeyondGangSize",
-                                                          "WaitingForPreemptedWorkloads"};
+                                                          "WaitingForPreemptedWorkloads",
+                                                          "UnknownDeviceClass"};
 };
 
 // The order of reasons: first errors and holds of the job, then the structure of the fleet, then
@@ -93,6 +97,7 @@ inline constexpr std::array kReasonOrder{
     ReasonToken::kNext,
     ReasonToken::kOnHold,
     ReasonToken::kMisconfigured,
+    ReasonToken::kUnknownDeviceClass,
     ReasonToken::kUnschedulable,
     ReasonToken::kGangIncomplete,
     ReasonToken::kBeyondGangSize,

@@ -26,7 +26,8 @@ Error bad(const std::string& field, std::string got, std::string want) {
 
 class NodeReader {
  public:
-  NodeReader(json::Value node, const KubeNodeOptions& options) : node_(node), options_(options) {}
+  NodeReader(json::Value node, const KubeNodeOptions& options, const NodeDevices* devices = nullptr)
+      : node_(node), options_(options), devices_(devices) {}
 
   Result<NodeSpec> read() {
     if (const auto metadata = json::member(node_, "metadata")) read_metadata(*metadata);
@@ -39,6 +40,7 @@ class NodeReader {
       error_->field = "node " + spec_.name + ": " + error_->field;
       return *error_;
     }
+    const bool labelled = devices_ == nullptr || add_devices();
     const bool none_works = !has_gpus(allocatable_);
     if (none_works && !has_gpus(capacity_)) read_labelled_resources();
     const ResourceCounts& counts = none_works && has_gpus(capacity_) ? capacity_ : allocatable_;
@@ -46,6 +48,7 @@ class NodeReader {
     if (auto error = read_gpus(capacity_, counts, options_.extra_gpus, spec_, contradictions)) {
       return *error;
     }
+    if (!labelled) drop_product_label();
     read_nvlink(spec_, contradictions);
     read_node_labels(options_.labels, spec_, contradictions);
     spec_.gpus_unknown = none_works && (spec_.gpus > 0 || names_gpus());
@@ -104,6 +107,30 @@ class NodeReader {
       const bool gpus = gpu_kind_of(name, options_.extra_gpus) != GpuKind::kNone;
       if (!gpus && count > 0) spec_.extended.push_back({name, count});
     }
+  }
+
+  // Adds the devices of DRA to the resources. Returns false if it has added the label of the
+  // product, which a driver of DRA does not write, for read_gpus() alone.
+  bool add_devices() {
+    std::int64_t claimable = 0;
+    const bool plugin = has_gpus(allocatable_);
+    for (const auto& [name, count] : devices_->allocatable) {
+      claimable += count;
+      allocatable_[name] = std::max(allocatable_[name], count);
+    }
+    for (const auto& [name, count] : devices_->capacity) {
+      capacity_[name] = std::max(capacity_[name], count);
+    }
+    if (claimable > 0) spec_.extended.push_back({std::string(kClaimable), claimable});
+    if (!plugin && devices_->only_by_claim) {
+      spec_.taints.push_back({std::string(kOnlyByClaim), "", "NoSchedule"});
+    }
+    if (devices_->product.empty() || !find_label(spec_, names::kLabelProduct).empty()) return true;
+    spec_.labels.push_back({std::string(names::kLabelProduct), devices_->product});
+    return false;
+  }
+  void drop_product_label() {
+    std::erase_if(spec_.labels, [](const Label& l) { return l.key == names::kLabelProduct; });
   }
 
   // The kubelet reports 0 of each resource of a device plugin that has stopped.
@@ -200,6 +227,7 @@ class NodeReader {
 
   json::Value node_;
   const KubeNodeOptions& options_;
+  const NodeDevices* const devices_;
   NodeSpec spec_;
   ResourceCounts capacity_, allocatable_;
   std::vector<std::string> faults_;  // conditions under which GPU work would fail
@@ -264,8 +292,9 @@ std::vector<std::string> default_fatal_conditions() {
           "CperHardwareErrorFatal"};
 }
 
-Result<NodeSpec> read_kube_node(json::Value node, const KubeNodeOptions& options) {
-  return NodeReader(node, options).read();
+Result<NodeSpec> read_kube_node(json::Value node, const KubeNodeOptions& options,
+                                const NodeDevices* devices) {
+  return NodeReader(node, options, devices).read();
 }
 
 Result<std::vector<NodeSpec>> read_kube_nodes(std::string_view text,

@@ -82,9 +82,32 @@ struct KubeNodeOptions {
   std::vector<std::string> fatal_conditions = default_fatal_conditions();
 };
 
-// Reads one node. Errors: the node has no name, a quantity cannot be read, or the node has more
+// The devices of a node that drivers of Dynamic Resource Allocation (DRA) offer, as the resources
+// that stand for them.
+struct NodeDevices {
+  // Resources that gpu_kind_of() knows, such as nvidia.com/gpu and nvidia.com/mig-1g.10gb. The
+  // devices of `allocatable` have no taint.
+  ResourceCounts capacity, allocatable;
+  // The product of the first device, as feature discovery would name it.
+  std::string product;
+  // True: a pod gets these devices only by a claim, since no DeviceClass stands for nvidia.com/gpu.
+  bool only_by_claim = true;
+  friend bool operator==(const NodeDevices&, const NodeDevices&) = default;
+};
+
+// A node with devices of DRA has this extended resource, once for each device. A pod with claims
+// requests it, so it gets only such nodes.
+inline constexpr std::string_view kClaimable = "subak.gpu/claimable";
+// A node has this taint if its only GPUs are those that a pod gets by a claim. A pod with claims
+// tolerates it. Neither is written into the cluster.
+inline constexpr std::string_view kOnlyByClaim = "subak.gpu/only-by-claim";
+
+// Reads one node. `devices`: its devices of DRA; nullptr: it has none. If the device plugin offers
+// the same resource, the larger of the two amounts counts, since a GPU must not count twice.
+// Errors: the node has no name, a quantity cannot be read, or the node has more
 // GPUs than limits::kMaxGpusPerNode and no other statement contradicts that.
-Result<NodeSpec> read_kube_node(json::Value node, const KubeNodeOptions& options = {});
+Result<NodeSpec> read_kube_node(json::Value node, const KubeNodeOptions& options = {},
+                                const NodeDevices* devices = nullptr);
 
 // Reads a NodeList, a List of Nodes, one Node, or several of these one after the other (JSON
 // lines). Returns nodes in the order of the text. It never throws. Errors: the errors of one node,

@@ -28,6 +28,7 @@ sys.path.insert(0, HERE)
 import case as cases  # noqa: E402
 import cases_admission  # noqa: E402, F401
 import cases_claims  # noqa: E402, F401
+import cases_devices  # noqa: E402, F401
 import cases_domains  # noqa: E402, F401
 import cases_examples  # noqa: E402, F401
 import cases_faults  # noqa: E402, F401

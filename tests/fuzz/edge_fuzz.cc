@@ -13,7 +13,9 @@ constexpr OwnerKind kLast = OwnerKind::kLeaderWorkerSet;  // of those that are w
 constexpr TimeMs kNow = 1'800'000'000'000;
 
 struct World {
-  ClusterCache cache{"c", {"example.com/gpu"}, default_other_schedulers()};
+  ClusterCache cache{"c",
+                     {"example.com/gpu", "deviceclass.resource.kubernetes.io/other"},
+                     default_other_schedulers()};
   Engine engine;
   TimeMs now = kNow;
   WantedJobs wanted;
@@ -50,7 +52,15 @@ struct World {
   void see(const WatchEvent& event) {
     const auto kind = json::text(event.object, "kind");
     if (event.kind == WatchKind::kBookmark || event.kind == WatchKind::kError) return relist();
-    if (kind == "Node") {
+    if (kind == "ResourceSlice") {
+      cache.claims().devices().see_slice(event);
+    } else if (kind == "DeviceClass") {
+      cache.claims().devices().see_class(event);
+    } else if (kind == "ResourceClaim") {
+      cache.claims().see_claim(event);
+    } else if (kind == "ResourceClaimTemplate") {
+      cache.claims().see_template(event);
+    } else if (kind == "Node") {
       cache.see_node(event, now);
     } else if (const auto owner = enum_from<OwnerKind>(kind); owner && *owner <= kLast) {
       cache.see_owner(event, kOwnerPaths.at(static_cast<std::size_t>(*owner)));
@@ -79,6 +89,10 @@ struct World {
       cache.nodes().see_lease(std::string(cache.nodes().silent().begin()->first), "");
     }
     cache.adopt_orphans(now - kNow);
+    cache.claims().devices().take_changed_nodes();
+    cache.claims().take_outdated();
+    cache.marks().take_outdated();
+    cache.nodes().take_other_offers();
     while (auto news = cache.outbox().next(known)) {
       apply(std::move(news->body));
       cache.outbox().answered(news->uid);

@@ -31,6 +31,20 @@ void count_user(DomainCache& domains, const GpuPodEntry& pod, int by) {
          : domains.remove_user(pod.claims.domain, pod.going);
 }
 
+// A pod begins or ends to pay for its claims. The core changes no GPUs of a pod: the pod is
+// reported as gone, and then as new. If it runs already, it pays from now on, since another pod has
+// paid until now.
+void change_payer(const std::string& uid, PodEntry& entry, const Pod& pod, PodRecord& record,
+                  Outbox& outbox) {
+  if (!entry.gpu) return;
+  if (entry.told != 0 && entry.gpu->asks_gpu != pod.asks_gpu()) {
+    outbox.first({in::PodGone{outbox.cluster(), {uid, {}, 0, 0}, 0, Cause::kNone}, uid});
+    entry.told = 0;
+    entry.gpu->claims.pays_later = pod.asks_gpu();
+  }
+  if (entry.gpu->claims.pays_later) record.bound_at_ms = 0;
+}
+
 }  // namespace
 
 ClusterCache::ClusterCache(std::string cluster, ExtraGpuResources extra,
@@ -42,6 +56,7 @@ ClusterCache::ClusterCache(std::string cluster, ExtraGpuResources extra,
                     std::move(fatal_conditions)},
       other_schedulers_(std::move(other_schedulers)),
       outbox_(std::move(cluster)),
+      claims_(node_options_.extra_gpus),
       domains_({.unreadable =
                     [this](const std::string& why) {
                       ++unreadable_.count;
@@ -57,7 +72,8 @@ ClusterCache::ClusterCache(std::string cluster, ExtraGpuResources extra,
                       }
                     }}),
       nodes_(
-          node_options_, outbox_, [this](const std::string& node) { return may_have_pods(node); },
+          node_options_, claims_.devices(), outbox_,
+          [this](const std::string& node) { return may_have_pods(node); },
           [this](const std::string& node) { return domains_.offers_channel(node); }),
       namespaces_(outbox_),
       owners_(node_options_.extra_gpus) {
@@ -75,6 +91,7 @@ void ClusterCache::forget_told() {
   non_gpu_members_.clear();
   marks_.clear();
   domains_.forget_users();
+  claims_.forget_pods();
 }
 
 // --- pods ----------------------------------------------------------------------------------------
@@ -116,6 +133,8 @@ void ClusterCache::see_pod(const WatchEvent& event, std::int64_t monotonic_ms, b
   if (!is_new && version != 0 && version < entry.version) return;
   entry.version = version;
   see_operand(uid, pod, event);
+  std::string unclaimed;
+  if (!pod.claims.device.empty()) unclaimed = claims_.add_gpus(pod, event.object);
   const bool unsure = with_owner && pod.asks_gpu() && !find_gang(owners_, pod, entry);
   if (unsure && waits_for_owner(pod, event, monotonic_ms)) return;
   orphans_.forget(uid);
@@ -124,6 +143,7 @@ void ClusterCache::see_pod(const WatchEvent& event, std::int64_t monotonic_ms, b
   if (pod.asks_gpu()) hold_unsized(pod);
   domains_.recognise(pod);
   PodRecord record = pod_record(pod, !other_manager_of(pod, other_schedulers_).empty());
+  if (record.ended == Cause::kNone) change_payer(uid, entry, pod, record, outbox_);
   if (event.kind == WatchKind::kDeleted && record.ended == Cause::kNone) {
     const TimeMs end_ms = end_seen(entry, end_of(pod));
     const Cause cause = is_left_out(owners_, entry)                 ? Cause::kFinished
@@ -134,8 +154,11 @@ void ClusterCache::see_pod(const WatchEvent& event, std::int64_t monotonic_ms, b
   entry.ns = pod.ns;
   entry.name = pod.name;
   entry.node = pod.node_name;
-  if (pod.asks_gpu() || pod.gated() || entry.gpu)
+  if (pod.asks_gpu() || pod.gated() || entry.gpu || !unclaimed.empty())
     see_gpu_pod(uid, entry, pod, record, event.object, monotonic_ms);
+  if (entry.gpu) entry.gpu->claims.unknown = std::move(unclaimed);
+  if (entry.gpu && !entry.gpu->claims.unknown.empty() && record.gated && !entry.gpu->ended)
+    marks_.put_unclaimed(uid);
   if (record.ended == Cause::kFailed && is_evicted_by_upgrade(nodes_, entry, pod)) {
     record.ended = Cause::kNodeDrained;
   }
@@ -160,6 +183,7 @@ void ClusterCache::see_pod(const WatchEvent& event, std::int64_t monotonic_ms, b
   if (entry.gpu) count_user(domains_, *entry.gpu, -1);
   if (entry.gpu) tell_if_gone(entry.gpu->gang_owner);
   marks_.forget(uid);
+  claims_.forget(uid);
   pods_.erase(uid);
 }
 
@@ -171,7 +195,6 @@ void ClusterCache::see_gpu_pod(const std::string& uid, PodEntry& entry, const Po
   owned_.remove(gpu);
   count_user(domains_, gpu, -1);
   gpu.asks_gpu = pod.asks_gpu();
-  gpu.claims.unknown = !pod.claims.device.empty();
   gpu.gated = record.gated;
   gpu.foreign_gates = record.foreign_gates;
   gpu.ended = record.ended != Cause::kNone;
@@ -268,6 +291,7 @@ void ClusterCache::drop_pod(const std::string& uid, in::PodGone gone, const std:
   outdate_gangs(non_gpu_members_.gone(uid));
   nodes_.forget_operand(uid);
   marks_.forget(uid);
+  claims_.forget(uid);
   pods_.erase(at);
 }
 

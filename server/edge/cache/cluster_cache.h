@@ -30,6 +30,7 @@
 #include "server/edge/cache/owner_cache.h"
 #include "server/edge/cache/pod_marks.h"
 #include "server/edge/client/watch_stream.h"
+#include "server/edge/devices/claim_cache.h"
 #include "server/edge/domains/domain_cache.h"
 
 namespace subak {
@@ -67,6 +68,9 @@ class ClusterCache {
   // directly to this cache.
   NamespaceCache& namespaces() { return namespaces_; }
   OwnerCache& owners() { return owners_; }
+  // The claims of pods, and the devices of nodes. The edge passes its lists and watches of slices,
+  // classes, claims and templates directly to this cache.
+  ClaimCache& claims() { return claims_; }
   const OwnerCache& owners() const { return owners_; }
   // Pods that the edge must look at again, in one set for each cause.
   PodMarks& marks() { return marks_; }
@@ -194,6 +198,7 @@ class ClusterCache {
   ListRound pod_list_;
   // When the present or the last list of pods began, by the service's time.
   TimeMs pod_list_ms_ = 0;
+  ClaimCache claims_;
   DomainCache domains_;
   NodeCache nodes_;
   NamespaceCache namespaces_;

@@ -29,6 +29,11 @@ inline constexpr const char* kLeasesPath =
     "/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases";
 inline constexpr const char* kJobsPath = "/apis/batch/v1/jobs";
 inline constexpr const char* kJobSetsPath = "/apis/jobset.x-k8s.io/v1alpha2/jobsets";
+// Objects of Dynamic Resource Allocation. A cluster before Kubernetes 1.34 does not have them.
+inline constexpr const char* kSlicesPath = "/apis/resource.k8s.io/v1/resourceslices";
+inline constexpr const char* kClassesPath = "/apis/resource.k8s.io/v1/deviceclasses";
+inline constexpr const char* kClaimsPath = "/apis/resource.k8s.io/v1/resourceclaims";
+inline constexpr const char* kTemplatesPath = "/apis/resource.k8s.io/v1/resourceclaimtemplates";
 inline constexpr const char* kWorkerSetsPath = "/apis/leaderworkerset.x-k8s.io/v1/leaderworkersets";
 // The collections of owners that the edge watches. Only the first collection, Jobs, must exist in
 // the cluster.
@@ -46,9 +51,10 @@ struct JobPart {
 
 // What a pod claims by Dynamic Resource Allocation.
 struct ClaimsPart {
-  // The pod claims devices that Subak does not know (PodClaims::device), so another component must
-  // decide about it.
-  bool unknown = false;
+  // Why Subak does not know which GPUs the pod claims. Empty: it knows, or the pod has no claims.
+  std::string unknown;
+  // The pod pays for a claim that another pod paid for before, from when the core gets the pod.
+  bool pays_later = false;
   // The key of the ComputeDomain of the pod's gang (domain_key()), if the pod has Subak's claim for
   // it. Else empty.
   std::string domain;

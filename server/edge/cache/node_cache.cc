@@ -38,7 +38,7 @@ void NodeCache::clear() {
 std::string NodeCache::see(const WatchEvent& event, TimeMs now_ms) {
   if (event.kind == WatchKind::kDeleted) {
     const std::string name(json::text_in(event.object, "metadata", "name"));
-    Result<NodeSpec> last = read_kube_node(event.object, options_);
+    Result<NodeSpec> last = read_kube_node(event.object, options_, devices_.find(name));
     if (last && entries_.contains(name) && may_have_pods_(name)) {
       NodeSpec closed = std::move(last).value();
       closed.unschedulable = true;
@@ -47,7 +47,8 @@ std::string NodeCache::see(const WatchEvent& event, TimeMs now_ms) {
     drop(name, now_ms, version_number(event.resource_version));
     return "";
   }
-  Result<NodeSpec> node = read_kube_node(event.object, options_);
+  const std::string name(json::text_in(event.object, "metadata", "name"));
+  Result<NodeSpec> node = read_kube_node(event.object, options_, devices_.find(name));
   if (!node) return node.error().message();
   Entry& entry = entries_[node->name];
   entry.list = round_.number();
@@ -60,8 +61,7 @@ std::string NodeCache::see(const WatchEvent& event, TimeMs now_ms) {
     tell(std::move(node).value());
     return "";
   }
-  std::string name = node->name;
-  silent_.insert_or_assign(std::move(name), std::move(node).value());
+  silent_.insert_or_assign(name, std::move(node).value());
   return "";
 }
 

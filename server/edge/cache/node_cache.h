@@ -16,6 +16,7 @@
 #include "server/edge/cache/node_clocks.h"
 #include "server/edge/cache/outbox.h"
 #include "server/edge/client/watch_stream.h"
+#include "server/edge/devices/device_cache.h"
 
 namespace subak {
 
@@ -27,10 +28,11 @@ class NodeCache {
   // True if the node's DRA driver offers the channel of a ComputeDomain. The core gets the channel
   // as an extended resource of the node (names::kChannel).
   using OffersChannel = std::function<bool(const std::string& node)>;
-  // `options` and `outbox` must outlive the cache.
-  NodeCache(const KubeNodeOptions& options, Outbox& outbox, MayHavePods may_have_pods,
-            OffersChannel offers_channel)
+  // `options`, `devices` and `outbox` must outlive the cache.
+  NodeCache(const KubeNodeOptions& options, const DeviceCache& devices, Outbox& outbox,
+            MayHavePods may_have_pods, OffersChannel offers_channel)
       : options_(options),
+        devices_(devices),
         outbox_(outbox),
         may_have_pods_(std::move(may_have_pods)),
         offers_channel_(std::move(offers_channel)) {}
@@ -91,8 +93,8 @@ class NodeCache {
   std::set<std::string> take_outdated() { return std::exchange(outdated_, {}); }
   // Marks a node to be read again, for example after a read that could not begin.
   void put_outdated(const std::string& name) { outdated_.insert(name); }
-  // take_other_offers() and put_other_offer() do the same for nodes whose offer of a channel has
-  // changed. A node that is not in the cache is not marked.
+  // take_other_offers() and put_other_offer() do the same for nodes whose devices or
+  // offer of a channel have changed. A node that is not in the cache is not marked.
   std::set<std::string> take_other_offers() { return std::exchange(other_offers_, {}); }
   void put_other_offer(const std::string& name) {
     if (entries_.contains(name)) other_offers_.insert(name);
@@ -123,6 +125,7 @@ class NodeCache {
   void drop(const std::string& name, TimeMs at_ms, std::uint64_t version);
 
   const KubeNodeOptions& options_;
+  const DeviceCache& devices_;
   Outbox& outbox_;
   const MayHavePods may_have_pods_;
   const OffersChannel offers_channel_;

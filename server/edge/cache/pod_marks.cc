@@ -6,6 +6,7 @@ void PodMarks::clear() {
   gated_.clear();
   unschedulable_.clear();
   unsized_.clear();
+  unclaimed_.clear();
   outdated_.clear();
 }
 

@@ -32,6 +32,10 @@ class PodMarks {
   // Marks a pod for take_unsized(). Call it each time that the pod is seen, since take_unsized()
   // empties the set.
   void put_unsized(const std::string& uid) { unsized_.insert(uid); }
+  // Takes out the gated pods whose claimed devices Subak does not know.
+  std::set<std::string> take_unclaimed() { return std::exchange(unclaimed_, {}); }
+  // Marks a pod for take_unclaimed(), in the same way as put_unsized().
+  void put_unclaimed(const std::string& uid) { unclaimed_.insert(uid); }
   // Takes out at most `most` gated pods that must be read again, because their gang may have
   // changed or because the core refused their last update.
   std::set<std::string> take_outdated(std::size_t most = SIZE_MAX);
@@ -42,7 +46,7 @@ class PodMarks {
   // Puts the uid into the set, or takes it out.
   static void set(std::set<std::string>& marked, const std::string& uid, bool is);
 
-  std::set<std::string> gated_, unschedulable_, unsized_, outdated_;
+  std::set<std::string> gated_, unschedulable_, unsized_, unclaimed_, outdated_;
 };
 
 }  // namespace subak

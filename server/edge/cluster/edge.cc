@@ -82,6 +82,7 @@ void Edge::Impl::turn() {
   session.begin_if_due();
   watches.turn();
   reads.read_leases();
+  reads.outdate_devices();
   reads.read_outdated_pods();
   if (session.follows()) reads.read_outdated_nodes();
   session.begin_pods();

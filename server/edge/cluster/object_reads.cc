@@ -61,6 +61,14 @@ void ObjectReads::put_off_pod(const std::string& uid, DurationMs at_least) {
   pods_due_ms_ = std::max(pods_due_ms_, now + at_least);
 }
 
+void ObjectReads::outdate_devices() {
+  ClusterCache& cache = context_.cache;
+  for (const std::string& node : cache.claims().devices().take_changed_nodes()) {
+    cache.nodes().put_other_offer(node);
+  }
+  for (const std::string& uid : cache.claims().take_outdated()) cache.marks().put_outdated(uid);
+}
+
 void ObjectReads::read_outdated_nodes() {
   NodeCache& nodes = context_.cache.nodes();
   for (const std::string& node : nodes.take_outdated()) {

@@ -26,12 +26,15 @@ class ObjectReads {
   // Reads the pods that PodMarks names as outdated. After a failed read, it requests one pod at a
   // time until a read succeeds.
   void read_outdated_pods();
-  // Reads each node again whose clock error or offer of a channel has changed, so that the core
-  // gets the change with the node.
+  // Marks the nodes whose devices and the pods whose claims have changed, to be read again.
+  void outdate_devices();
+  // Reads each node again whose clock error, devices or offer of a channel have changed, so that
+  // the core gets the change with the node.
   void read_outdated_nodes();
 
  private:
-  // Begins to read a node into the cache. False: the client has no room for the call.
+  // Reads the node into the cache. False: no connection is free. If the read fails, the next event
+  // on the node brings the change.
   bool read_node(const std::string& node);
   // Marks the pod again, and pauses all reads of pods for `at_least` ms.
   void put_off_pod(const std::string& uid, DurationMs at_least);

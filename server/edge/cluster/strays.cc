@@ -42,7 +42,7 @@ DurationMs Strays::due_in() const {
 bool Strays::is_stray(const std::string& uid, const ClusterView& cluster) const {
   const PodEntry* const pod = context_.cache.find_gpu_pod(uid);
   if (pod == nullptr || !pod->gpu->gated || pod->gpu->foreign_gates) return false;
-  if (!pod->gpu->asks_gpu) return !pod->gpu->claims.unknown;
+  if (!pod->gpu->asks_gpu) return pod->gpu->claims.unknown.empty();
   return cluster.mode_of(pod->ns) != Mode::kEnforce;
 }
 

@@ -16,7 +16,7 @@ bool are_asked(const std::vector<std::unique_ptr<Reflector>>& kinds) {
 }  // namespace
 
 void Watches::follow_others() {
-  follow_domains();
+  follow_devices();
   follow_namespaces();
   follow_owners();
   follow_leases();
@@ -29,11 +29,11 @@ void Watches::end() {
   pods_.reset();
   leases_.reset();
   owners_.clear();
-  domains_.clear();
+  devices_.clear();
 }
 
 void Watches::turn() {
-  if (!nodes_ && !domains_.empty() && are_asked(domains_)) follow_nodes();
+  if (!nodes_ && !devices_.empty() && are_asked(devices_)) follow_nodes();
   for (Reflector* reflector : all()) reflector->turn();
 }
 
@@ -74,7 +74,7 @@ std::vector<Reflector*> Watches::all() const {
   if (pods_) all.push_back(pods_.get());
   if (leases_) all.push_back(leases_.get());
   for (const auto& owner : owners_) all.push_back(owner.get());
-  for (const auto& domain : domains_) all.push_back(domain.get());
+  for (const auto& devices : devices_) all.push_back(devices.get());
   return all;
 }
 
@@ -125,41 +125,50 @@ void Watches::follow_owners() {
 }
 
 // A cluster without NVIDIA's driver has no ComputeDomains, and no slices of that driver.
-void Watches::follow_domains() {
+// The slices of the driver of ComputeDomains have channels, the others have devices.
+void Watches::follow_devices() {
+  ClaimCache& claims = context_.cache.claims();
+  DeviceCache& devices = claims.devices();
   DomainCache& domains = context_.cache.domains();
-  const auto sink = [](auto begin, auto object, auto complete) {
-    ReflectorSink out;
-    out.begin = begin;
-    out.object = object;
-    out.complete = [complete] {
+  const auto add = [this](const char* path, auto begin, auto see, auto complete) {
+    ReflectorSink sink;
+    sink.begin = begin;
+    sink.object = [this, see](const WatchEvent& event) {
+      on_change_();
+      see(event);
+    };
+    sink.complete = [this, complete] {
+      on_change_();
       complete();
       return true;
     };
-    return out;
+    devices_.push_back(follow(path, std::move(sink)));
   };
-  domains_.push_back(follow(kChannelSlicesPath,
-                            sink([&domains] { domains.begin_slices(); },
-                                 [&domains](const WatchEvent& event) { domains.see_slice(event); },
-                                 [&domains] { domains.complete_slices(); })));
-  domains_.push_back(follow(kClaimTemplatesPath, sink([&domains] { domains.begin_templates(); },
-                                                      [this, &domains](const WatchEvent& event) {
-                                                        on_change_();
-                                                        domains.see_template(event);
-                                                      },
-                                                      [this, &domains] {
-                                                        on_change_();
-                                                        domains.complete_templates();
-                                                      })));
-  domains_.push_back(follow(kDomainsPath, sink([&domains] { domains.begin_domains(); },
-                                               [this, &domains](const WatchEvent& event) {
-                                                 on_change_();
-                                                 domains.see_domain(event,
-                                                                    context_.ports.monotonic_ms());
-                                               },
-                                               [this, &domains] {
-                                                 on_change_();
-                                                 domains.complete_domains();
-                                               })));
+  add(
+      kSlicesPath, [this, &claims, &devices, &domains] { domains.begin_slices(), devices.begin_slices(); },
+      [this, &claims, &devices, &domains](const WatchEvent& event) {
+        const bool of_domains = json::text_in(event.object, "spec", "driver") == kChannelDriver;
+        of_domains ? domains.see_slice(event) : devices.see_slice(event);
+      },
+      [this, &claims, &devices, &domains] { domains.complete_slices(), devices.complete_slices(); });
+  add(
+      kClassesPath, [this, &claims, &devices, &domains] { devices.begin_classes(); },
+      [this, &claims, &devices, &domains](const WatchEvent& event) { devices.see_class(event); },
+      [this, &claims, &devices, &domains] { devices.complete_classes(); });
+  add(
+      kClaimsPath, [this, &claims, &devices, &domains] { claims.begin_claims(); },
+      [this, &claims, &devices, &domains](const WatchEvent& event) { claims.see_claim(event); },
+      [this, &claims, &devices, &domains] { claims.complete_claims(); });
+  add(
+      kTemplatesPath, [this, &claims, &devices, &domains] { domains.begin_templates(), claims.begin_templates(); },
+      [this, &claims, &devices, &domains](const WatchEvent& event) { domains.see_template(event), claims.see_template(event); },
+      [this, &claims, &devices, &domains] { domains.complete_templates(), claims.complete_templates(); });
+  add(
+      kDomainsPath, [this, &claims, &devices, &domains] { domains.begin_domains(); },
+      [this, &claims, &devices, &domains](const WatchEvent& event) {
+        domains.see_domain(event, context_.ports.monotonic_ms());
+      },
+      [this, &claims, &devices, &domains] { domains.complete_domains(); });
 }
 
 // Leases are optional: without them the times that nodes report are taken as they are.

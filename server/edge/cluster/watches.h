@@ -1,6 +1,6 @@
-// Follows the cluster's objects with one reflector for each kind: first ComputeDomains and their
-// parts, namespaces, owners and leases, then nodes, then pods. Each reflector writes into the
-// object cache.
+// Follows the cluster's objects with one reflector for each kind: first devices, ComputeDomains,
+// namespaces, owners and leases, then nodes, then pods. Each reflector writes into the object
+// cache.
 //
 // Watches owns the reflectors, the limits on their requests, and the times at which the watches
 // last reported. Limits and times continue from session to session. Threads: the edge's thread.
@@ -29,8 +29,8 @@ class Watches {
   Watches(const Watches&) = delete;
   Watches& operator=(const Watches&) = delete;
 
-  // Begins to follow all kinds except nodes and pods. turn() begins to follow nodes once it is
-  // known which nodes offer a channel, so that each node is reported once, with all data.
+  // Begins to follow all kinds except nodes and pods. turn() begins to follow nodes once devices are
+  // listed, so that each node is reported once, with all data.
   void follow_others();
   // Begins to follow pods. Call it once others_listed() is true, so that each pod is reported once,
   // with all data.
@@ -42,8 +42,8 @@ class Watches {
   // Returns the time until turn() has work, at most limits::kLoopMaxWaitMs.
   DurationMs due_in() const;
 
-  // True if nodes and namespaces are listed, and each kind of owner, ComputeDomains and their parts
-  // are listed or have failed. A kind may fail because the cluster does not have it. Call it only
+  // True if nodes and namespaces are listed, and each kind of owner, device and ComputeDomain is
+  // listed or has failed. A kind may fail because the cluster does not have it. Call it only
   // between follow_others() and end().
   bool others_listed() const;
   // True once pods are listed. Call this and pods_version() only between follow_pods() and end().
@@ -53,7 +53,7 @@ class Watches {
   // Returns when the watch of pods last reported: all earlier changes are known.
   TimeMs heard_ms() const { return heard_ms_; }
   // True if the watches of nodes and pods are open. Call it only between follow_pods() and end().
-  bool synced() const { return nodes_->synced() && pods_->synced(); }
+  bool synced() const { return nodes_ && nodes_->synced() && pods_->synced(); }
   // The number of lists begun so far, of all kinds and sessions.
   std::uint64_t lists() const;
   // Returns the first error; empty: there is none. An error of nodes, namespaces or pods counts. An
@@ -62,11 +62,11 @@ class Watches {
 
  private:
   // Each function begins one kind or several, with a sink that writes into the cache.
+  void follow_devices();
   void follow_nodes();
   void follow_namespaces();
   void follow_owners();
   void follow_leases();
-  void follow_domains();
   // Makes and starts a reflector. The limits of its kind continue from earlier reflectors.
   std::unique_ptr<Reflector> follow(const char* path, ReflectorSink sink);
   // Returns the reflectors that exist.
@@ -90,8 +90,8 @@ class Watches {
   std::unique_ptr<Reflector> nodes_, namespaces_, pods_, leases_;
   // One for each of kOwnerPaths; empty: owners are not followed.
   std::vector<std::unique_ptr<Reflector>> owners_;
-  // ComputeDomains, their claim templates, and the slices with channels; empty: not followed.
-  std::vector<std::unique_ptr<Reflector>> domains_;
+  // Slices, DeviceClasses, claims, claim templates and ComputeDomains; empty: not followed.
+  std::vector<std::unique_ptr<Reflector>> devices_;
 };
 
 }  // namespace subak

@@ -23,12 +23,8 @@
 
 namespace subak {
 
-// The paths of the API server's collections. A cluster without NVIDIA's driver lacks the first.
+// The path of the collection of ComputeDomains, which a cluster without NVIDIA's driver lacks.
 inline constexpr const char* kDomainsPath = "/apis/resource.nvidia.com/v1beta1/computedomains";
-inline constexpr const char* kClaimTemplatesPath =
-    "/apis/resource.k8s.io/v1/resourceclaimtemplates";
-inline constexpr const char* kChannelSlicesPath =
-    "/apis/resource.k8s.io/v1/resourceslices?fieldSelector=spec.driver%3Dcompute-domain.nvidia.com";
 
 // Returns "namespace/name".
 std::string domain_key(std::string_view ns, std::string_view name);

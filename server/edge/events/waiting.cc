@@ -191,6 +191,15 @@ void Waiting::take_unsized(const std::string& uid, TimeMs now_ms) {
   tell({{}, uid, reason}, now_ms, true);
 }
 
+void Waiting::take_unclaimed(const std::string& uid, TimeMs now_ms) {
+  const PodEntry* const pod = cache_.find_gpu_pod(uid);
+  if (pod == nullptr || conditions_.contains(uid)) return;
+  Reason reason;
+  reason.token = ReasonToken::kUnknownDeviceClass;
+  reason.detail = pod->gpu->claims.unknown;
+  tell({{}, uid, reason}, now_ms, true);
+}
+
 void Waiting::put_off(const std::string& uid, const std::string& words, TimeMs now_ms) {
   if (cache_.find_gpu_pod(uid) == nullptr || conditions_.contains(uid)) return;
   Reason reason;

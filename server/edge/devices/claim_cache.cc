@@ -1,0 +1,199 @@
+#include "server/edge/devices/claim_cache.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace subak {
+namespace {
+
+std::string key_of(std::string_view ns, std::string_view name) {
+  return std::string(ns) + "/" + std::string(name);
+}
+std::string key_of(json::Value object) {
+  return key_of(json::text_in(object, "metadata", "namespace"),
+                json::text_in(object, "metadata", "name"));
+}
+
+}  // namespace
+
+void ClaimCache::see_claim(const WatchEvent& event) {
+  const std::string key = key_of(event.object);
+  if (event.kind == WatchKind::kDeleted) return claim_gone(key);
+  Claim& claim = claims_[key];
+  const bool is_new = claim.list == 0;
+  claim.list = claim_list_;
+  if (is_new) claim.spec = read_claim_spec(event.object);  // a claim's spec never changes
+  std::string reserved(reserved_for(event.object));
+  const bool same = reserved == claim.reserved_for;
+  claim.reserved_for = std::move(reserved);
+  if (is_new || !same) outdate_users(key);
+}
+
+void ClaimCache::claim_gone(const std::string& name) {
+  claims_.erase(name);
+  outdate_users(name);
+}
+
+void ClaimCache::complete_claims() {
+  std::vector<std::string> gone;
+  for (const auto& [name, claim] : claims_) {
+    if (claim.list != claim_list_) gone.push_back(name);
+  }
+  for (const std::string& name : gone) claim_gone(name);
+}
+
+void ClaimCache::see_template(const WatchEvent& event) {
+  const std::string key = key_of(event.object);
+  if (event.kind == WatchKind::kDeleted) {
+    templates_.erase(key);
+    return;  // the pods that exist have their claims
+  }
+  const auto spec = json::member(event.object, "spec");
+  const auto [at, is_new] = templates_.try_emplace(key);
+  at->second.list = template_list_;
+  if (!is_new || !spec) return;
+  at->second.spec = read_claim_spec(*spec);
+  for (const auto& [uid, pod] : pods_) {
+    if (pod.waits && pod.templates.contains(key)) outdated_.insert(uid);
+  }
+}
+
+void ClaimCache::complete_templates() {
+  std::erase_if(templates_, [this](const auto& one) { return one.second.list != template_list_; });
+}
+
+void ClaimCache::outdate_users(const std::string& claim) {
+  const auto users = users_.find(claim);
+  if (users == users_.end()) return;
+  outdated_.insert(users->second.pods.begin(), users->second.pods.end());
+}
+
+PodDevices ClaimCache::resolve(const std::string& uid, std::string_view ns, json::Value pod) {
+  const ClaimRefs claims = read_pod_claims(pod);
+  leave_claims(uid);
+  PodUses& uses = pods_[uid];
+  uses.waits = json::text_in(pod, "spec", "nodeName").empty();
+  for (const ClaimRefs::One& one : claims.claims) {
+    if (!one.claim.empty()) uses.claims.insert(key_of(ns, one.claim));
+    if (!one.claim_template.empty()) uses.templates.insert(key_of(ns, one.claim_template));
+  }
+  for (const std::string& name : uses.claims) users_[name].pods.insert(uid);
+  PodDevices out;
+  for (const ClaimRefs::One& one : claims.claims) {
+    if (one.claim_template.empty()) {
+      if (!one.claim.empty() && !add_claim(uid, key_of(ns, one.claim), out)) return out;
+      continue;
+    }
+    const auto found = templates_.find(key_of(ns, one.claim_template));
+    if (found == templates_.end()) {
+      out.state = PodDevices::State::kUnknown;
+      out.why = "there is no ResourceClaimTemplate " + one.claim_template;
+      return out;
+    }
+    if (!add(found->second.spec, out)) return out;
+  }
+  ClaimSpec by_class;
+  for (const auto& [name, count] : claims.classes) {
+    DeviceRequest request;
+    request.device_class = name;
+    request.count = count;
+    by_class.requests.push_back({std::move(request)});
+  }
+  (void)add(by_class, out);
+  return out;
+}
+
+std::string ClaimCache::add_gpus(Pod& pod, json::Value object) {
+  const std::string uid(pod.uid);
+  if (pod.status.phase == "Succeeded" || pod.status.phase == "Failed") {
+    forget(uid);
+    return {};
+  }
+  PodDevices devices = resolve(uid, pod.ns, object);
+  if (devices.why.empty() && devices.gpus.add_to(pod.shape)) {
+    pod.claims.device.clear();
+    return {};
+  }
+  if (devices.why.empty()) devices.why = "its claims and its containers request GPUs of two kinds";
+  if (pod.gated()) {
+    pod.shape.kind = GpuKind::kNone;
+    pod.shape.gpus = 0;
+    pod.shape.profile.clear();
+  }
+  return std::move(devices.why);
+}
+
+bool ClaimCache::add_claim(const std::string& uid, const std::string& name, PodDevices& out) {
+  const auto found = claims_.find(name);
+  if (found == claims_.end()) {
+    out.state = PodDevices::State::kUnknown;
+    out.why = "there is no ResourceClaim " + name.substr(name.find('/') + 1);
+    return false;
+  }
+  Users& users = users_[name];
+  const std::string& reserved = found->second.reserved_for;
+  if (!reserved.empty()) users.payer = reserved;
+  if (users.payer.empty() || !users.pods.contains(users.payer)) {
+    // A reserved claim of a pod that was not seen yet has that payer.
+    if (reserved.empty()) users.payer = uid;
+  }
+  if (users.payer == uid) return add(found->second.spec, out);
+  if (!reserved.empty()) return true;  // another pod pays for the claim
+  out.state = PodDevices::State::kUnknown;
+  out.why = "another pod gets the ResourceClaim " + name.substr(name.find('/') + 1) + " first";
+  return false;
+}
+
+bool ClaimCache::add(const ClaimSpec& spec, PodDevices& out) const {
+  Result<ClaimedGpus> gpus = claimed_gpus(spec, devices_.devices(), extra_);
+  if (!gpus.ok()) {
+    out.state = PodDevices::State::kUnknown;
+    out.why = gpus.error().field + ": " + gpus.error().want;
+    return false;
+  }
+  if (out.gpus.add(*gpus)) return true;
+  out.state = PodDevices::State::kUnknown;
+  out.why = "its claims request GPUs of two kinds; split it into one pod for each";
+  return false;
+}
+
+void ClaimCache::forget(const std::string& uid) {
+  const auto pod = pods_.find(uid);
+  if (pod == pods_.end()) return;
+  // Another pod of the claim now pays.
+  for (const std::string& claim : pod->second.claims) {
+    const auto users = users_.find(claim);
+    if (users != users_.end() && users->second.payer == uid) outdate_users(claim);
+  }
+  leave_claims(uid);
+  outdated_.erase(uid);
+}
+
+void ClaimCache::leave_claims(const std::string& uid) {
+  const auto pod = pods_.find(uid);
+  if (pod == pods_.end()) return;
+  for (const std::string& claim : pod->second.claims) {
+    const auto users = users_.find(claim);
+    if (users == users_.end()) continue;
+    users->second.pods.erase(uid);
+    if (users->second.pods.empty()) users_.erase(users);
+  }
+  pods_.erase(pod);
+}
+
+void ClaimCache::forget_pods() {
+  pods_.clear();
+  users_.clear();
+  outdated_.clear();
+}
+
+std::set<std::string> ClaimCache::take_outdated() {
+  if (std::exchange(seen_version_, devices_.version()) != devices_.version()) {
+    for (const auto& [uid, pod] : pods_) {
+      if (pod.waits) outdated_.insert(uid);
+    }
+  }
+  return std::exchange(outdated_, {});
+}
+
+}  // namespace subak

@@ -1,0 +1,113 @@
+// The resource claims and claim templates of a cluster, and which pod pays for each claim. Threads:
+// one at a time; ClusterCache owns the cache.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <set>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "kube/device/claim.h"
+#include "kube/pod.h"
+#include "server/edge/client/watch_stream.h"
+#include "server/edge/devices/device_cache.h"
+
+namespace subak {
+
+// What the claims of a pod request.
+struct PodDevices {
+  enum class State : std::uint8_t {
+    // `gpus` says what the pod's claims request; GpuKind::kNone: no GPUs that this pod pays for.
+    kKnown,
+    // The pod must wait: `why` says for what.
+    kUnknown,
+  };
+  State state = State::kKnown;
+  ClaimedGpus gpus;
+  std::string why;
+};
+
+// Entries stay when a session ends: the core does not get claims, so no entry must be sent again.
+class ClaimCache {
+ public:
+  // `extra`: the resources that count as whole GPUs. `extra` must outlive the cache.
+  explicit ClaimCache(const ExtraGpuResources& extra) : devices_(extra), extra_(extra) {}
+
+  // The devices among which the claims choose.
+  DeviceCache& devices() { return devices_; }
+
+  // The lists of ResourceClaims and of ResourceClaimTemplates: begin, each object, complete. A
+  // complete list forgets the objects that it did not name.
+  void begin_claims() { ++claim_list_; }
+  void see_claim(const WatchEvent& event);
+  void complete_claims();
+  void begin_templates() { ++template_list_; }
+  void see_template(const WatchEvent& event);
+  void complete_templates();
+
+  // Returns what the claims of this pod request, and remembers the pod until forget(). One of the
+  // pods that share a claim pays for it: the first pod for which the claim is reserved. While the
+  // claim is reserved for none, the first known pod pays, and the other pods wait. Error texts name
+  // the claim and the class.
+  PodDevices resolve(const std::string& uid, std::string_view ns, json::Value pod);
+  // Adds what resolve() returns for the pod `object` to `pod`, which was read from it. The pod then
+  // has no claims.device. Returns why Subak does not know what the pod claims; empty: it knows. Then
+  // a gated pod requests no GPUs, so that it waits. Forgets a pod that has ended.
+  std::string add_gpus(Pod& pod, json::Value object);
+  // Forgets a pod that has ended or is gone.
+  void forget(const std::string& uid);
+  // Forgets all pods, when a session begins.
+  void forget_pods();
+
+  // Takes out the pods for which resolve() may return something else, since a claim, a template, a
+  // class or a kind of device has changed. Pods that run with their devices are not among them.
+  std::set<std::string> take_outdated();
+
+ private:
+  struct Claim {
+    ClaimSpec spec;
+    // The uid of the first pod for which the claim is reserved; empty: none.
+    std::string reserved_for;
+    std::uint32_t list = 0;
+  };
+  struct Template {
+    ClaimSpec spec;
+    std::uint32_t list = 0;
+  };
+  // The pods that share a claim. `payer` may be a pod that was not seen yet, or is gone.
+  struct Users {
+    std::string payer;
+    std::set<std::string> pods;
+  };
+  // A pod's claims and templates, as "namespace/name".
+  struct PodUses {
+    std::set<std::string> claims, templates;
+    // True: the pod has no node.
+    bool waits = false;
+  };
+
+  // Adds the requests of a claim. Returns false if the pod must wait; `out.why` then says why.
+  bool add(const ClaimSpec& spec, PodDevices& out) const;
+  // Adds a claim of this name.
+  bool add_claim(const std::string& uid, const std::string& name, PodDevices& out);
+  // Takes the pod out of its claims, and forgets it.
+  void leave_claims(const std::string& uid);
+  // Marks the pods of a claim.
+  void outdate_users(const std::string& claim);
+  void claim_gone(const std::string& name);
+
+  DeviceCache devices_;
+  const ExtraGpuResources& extra_;
+  std::map<std::string, Claim> claims_;  // by "namespace/name"
+  std::map<std::string, Template> templates_;
+  std::map<std::string, Users> users_;   // by claim
+  std::map<std::string, PodUses> pods_;  // by uid
+  std::set<std::string> outdated_;
+  // DeviceCache::version() as of the last take_outdated().
+  std::uint64_t seen_version_ = 0;
+  std::uint32_t claim_list_ = 0, template_list_ = 0;
+};
+
+}  // namespace subak

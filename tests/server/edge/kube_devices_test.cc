@@ -1,0 +1,239 @@
+// Devices of Dynamic Resource Allocation: which nodes have them, and which pods pay for them.
+#include <gmock/gmock.h>
+
+#include <string>
+
+#include "kube_seen.h"
+
+namespace subak {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+class KubeDevices : public Kube {
+ protected:
+  WatchEvent event(const std::string& text, WatchKind kind = WatchKind::kModified) {
+    WatchEvent out;
+    out.kind = kind;
+    out.object = json_.parse(text);
+    return out;
+  }
+  void see_class(const std::string& name = "gpu.nvidia.com", const std::string& resource = "") {
+    cache.claims().devices().see_class(event(
+        R"({"metadata":{"name":")" + name +
+        R"("},"spec":{"selectors":[{"cel":{"expression":"device.driver == 'gpu.nvidia.com'"}}])" +
+        (resource.empty() ? "" : R"(,"extendedResourceName":")" + resource + '"') + "}}"));
+  }
+  void see_slice(const std::string& name, const std::string& node, int generation, int slices,
+                 int gpus, WatchKind kind = WatchKind::kModified) {
+    std::string devices;
+    for (int i = 0; i < gpus; ++i) {
+      devices += std::string(i == 0 ? "" : ",") + R"({"name":"gpu-)" + std::to_string(i) +
+                 R"(","attributes":{"type":{"string":"gpu"},"uuid":{"string":")" + name +
+                 std::to_string(i) + R"("},"productName":{"string":"NVIDIA L4"}}})";
+    }
+    cache.claims().devices().see_slice(event(
+        R"({"metadata":{"name":")" + name + R"("},"spec":{"driver":"gpu.nvidia.com","nodeName":")" +
+            node + R"(","pool":{"name":")" + node + R"(","generation":)" +
+            std::to_string(generation) + R"(,"resourceSliceCount":)" + std::to_string(slices) +
+            R"(},"devices":[)" + devices + "]}}",
+        kind));
+  }
+  std::int64_t gpus_of(const std::string& node) {
+    const NodeDevices* const found = cache.claims().devices().find(node);
+    return found == nullptr ? 0 : found->capacity.at("nvidia.com/gpu");
+  }
+
+  static std::string spec_of(int count, const std::string& of) {
+    return R"({"devices":{"requests":[{"name":"r","exactly":{"deviceClassName":")" + of +
+           R"(","count":)" + std::to_string(count) + "}}]}}";
+  }
+  void see_template(const std::string& name, int count, const std::string& of = "gpu.nvidia.com") {
+    cache.claims().see_template(event(R"({"metadata":{"namespace":"a","name":")" + name +
+                                      R"("},"spec":{"spec":)" + spec_of(count, of) + "}}"));
+  }
+  void see_claim(const std::string& name, int count, const std::string& reserved = "",
+                 WatchKind kind = WatchKind::kModified) {
+    const std::string status =
+        reserved.empty() ? "{}"
+                         : R"({"reservedFor":[{"resource":"pods","uid":")" + reserved + "\"}]}";
+    cache.claims().see_claim(event(R"({"metadata":{"namespace":"a","name":")" + name +
+                                       R"("},"spec":)" + spec_of(count, "gpu.nvidia.com") +
+                                       R"(,"status":)" + status + "}",
+                                   kind));
+  }
+  // `claim`: such as `"resourceClaimTemplateName":"one"`.
+  void see_claiming(const std::string& uid, const std::string& claim, const std::string& node = "",
+                    const std::string& phase = "Pending") {
+    const std::string gate = node.empty() ? R"({"name":"subak.gpu/queue"})" : "";
+    see_text(
+        R"({"metadata":{"uid":")" + uid + R"(","namespace":"a","name":"p)" + uid +
+        R"(","resourceVersion":")" + std::to_string(++version_) + R"("},"spec":{"nodeName":")" +
+        node + R"(","schedulingGates":[)" + gate + R"(],"resourceClaims":[{"name":"c",)" + claim +
+        R"(}],"containers":[{"name":"c","resources":{"claims":[{"name":"c"}]}}]},"status":{"phase":")" +
+        phase +
+        R"(","conditions":[{"type":"PodScheduled","status":"True","lastTransitionTime":"2026-11-01T00:00:00Z"}]}})");
+  }
+  void outdate() {
+    for (const std::string& node : cache.claims().devices().take_changed_nodes()) {
+      cache.nodes().put_other_offer(node);
+    }
+    for (const std::string& uid : cache.claims().take_outdated()) cache.marks().put_outdated(uid);
+  }
+  // The last record of a pod that the core would get.
+  std::optional<PodRecord> record() {
+    std::optional<PodRecord> found;
+    while (auto news = cache.outbox().next(Outbox::kAllPodsKnown)) {
+      if (const auto* seen = std::get_if<in::PodSeen>(&news->body)) found = seen->pod;
+      cache.outbox().answered(news->uid);
+    }
+    return found;
+  }
+
+ private:
+  simdjson::dom::parser json_;
+};
+
+const std::string kOfTemplate = R"("resourceClaimTemplateName":"one")";
+const std::string kShared = R"("resourceClaimName":"shared")";
+
+TEST_F(KubeDevices, OnlyCompletePoolsOfTheNewestGenerationCount) {
+  see_slice("s1", "n1", 1, 2, 4);
+  EXPECT_EQ(gpus_of("n1"), 0) << "one of two slices";
+  see_slice("s2", "n1", 1, 2, 4);
+  EXPECT_EQ(gpus_of("n1"), 8);
+  EXPECT_THAT(cache.claims().devices().take_changed_nodes(), ElementsAre("n1"));
+  // The driver replaces the slices. Until the new generation is complete, nothing changes.
+  see_slice("s3", "n1", 2, 2, 3);
+  see_slice("s1", "n1", 1, 2, 4, WatchKind::kDeleted);
+  EXPECT_EQ(gpus_of("n1"), 8);
+  see_slice("s4", "n1", 2, 2, 3);
+  see_slice("s2", "n1", 1, 2, 4, WatchKind::kDeleted);
+  EXPECT_EQ(gpus_of("n1"), 6);
+  see_slice("s4", "n1", 2, 2, 3);  // again the same
+  cache.claims().devices().take_changed_nodes();
+  see_slice("s4", "n1", 2, 2, 3);
+  EXPECT_THAT(cache.claims().devices().take_changed_nodes(), IsEmpty());
+  // A list without them.
+  cache.claims().devices().begin_slices();
+  cache.claims().devices().complete_slices();
+  EXPECT_EQ(gpus_of("n1"), 0);
+  EXPECT_THAT(cache.claims().devices().take_changed_nodes(), ElementsAre("n1"));
+}
+
+TEST_F(KubeDevices, ANodeHasTheDevicesOfItsSlices) {
+  see_class();
+  see_slice("s1", "n1", 1, 1, 4);
+  see_node("n1");
+  std::optional<NodeSpec> node;
+  while (auto news = cache.outbox().next(Outbox::kAllPodsKnown)) {
+    if (const auto* seen = std::get_if<in::NodeSeen>(&news->body)) node = seen->node;
+  }
+  ASSERT_TRUE(node);
+  EXPECT_EQ(node->gpus, 4);
+  EXPECT_EQ(node->product, "NVIDIA-L4");
+  ASSERT_EQ(node->taints.size(), 1u);
+  outdate();
+  cache.nodes().take_other_offers();
+  see_class("gpu.nvidia.com", "nvidia.com/gpu");
+  outdate();
+  EXPECT_THAT(cache.nodes().take_other_offers(), ElementsAre("n1"));
+  EXPECT_FALSE(cache.claims().devices().find("n1")->only_by_claim);
+}
+
+TEST_F(KubeDevices, AGatedPodWaitsUntilItsClaimIsKnown) {
+  see_slice("s1", "n1", 1, 1, 4);
+  see_claiming("1", kOfTemplate);
+  EXPECT_FALSE(record());
+  EXPECT_THAT(cache.marks().take_unclaimed(), ElementsAre("1"));
+  EXPECT_THAT(cache.find_gpu_pod("1")->gpu->claims.unknown,
+              HasSubstr("ResourceClaimTemplate one"));
+  see_template("one", 2);
+  outdate();
+  EXPECT_THAT(cache.marks().take_outdated(), ElementsAre("1"));
+  see_claiming("1", kOfTemplate);
+  EXPECT_THAT(cache.find_gpu_pod("1")->gpu->claims.unknown, HasSubstr("no such DeviceClass"));
+  see_class();
+  outdate();
+  EXPECT_THAT(cache.marks().take_outdated(), ElementsAre("1"));
+  see_claiming("1", kOfTemplate);
+  const auto pod = record();
+  ASSERT_TRUE(pod);
+  EXPECT_EQ(pod->shape.gpus, 2);
+  EXPECT_EQ(pod->shape.kind, GpuKind::kWhole);
+  EXPECT_EQ(cache.find_gpu_pod("1")->gpu->claims.unknown, "");
+}
+
+TEST_F(KubeDevices, AClaimThatIsNoGpuNeedsNoGate) {
+  see_slice("s1", "n1", 1, 1, 4);
+  cache.claims().devices().see_class(event(
+      R"({"metadata":{"name":"nic"},"spec":{"selectors":[{"cel":{"expression":"device.driver == 'x'"}}]}})"));
+  cache.claims().devices().see_slice(
+      event(R"({"metadata":{"name":"s9"},"spec":{"driver":"x","nodeName":"n1",
+      "pool":{"name":"p","generation":1,"resourceSliceCount":1},"devices":[{"name":"d"}]}})"));
+  see_template("one", 1, "nic");
+  see_claiming("1", kOfTemplate);
+  EXPECT_FALSE(record());
+  EXPECT_EQ(cache.find_gpu_pod("1")->gpu->claims.unknown, "");
+  EXPECT_THAT(cache.marks().take_unclaimed(), IsEmpty());
+}
+
+TEST_F(KubeDevices, TwoPodsOfOneClaimPayOnce) {
+  see_class();
+  see_slice("s1", "n1", 1, 1, 4);
+  see_claim("shared", 2);
+  see_claiming("1", kShared);
+  ASSERT_EQ(record()->shape.gpus, 2);
+  see_claiming("2", kShared);
+  EXPECT_FALSE(record());
+  EXPECT_THAT(cache.find_gpu_pod("2")->gpu->claims.unknown, HasSubstr("another pod"));
+  // The first pod has its devices, so the second one may follow.
+  see_claim("shared", 2, "1");
+  see_claiming("1", kShared, "n1", "Running");
+  ASSERT_EQ(record()->shape.gpus, 2);
+  outdate();
+  EXPECT_THAT(cache.marks().take_outdated(), ElementsAre("1", "2"));
+  see_claiming("2", kShared);
+  EXPECT_FALSE(record());
+  EXPECT_EQ(cache.find_gpu_pod("2")->gpu->claims.unknown, "") << "its gate may open";
+  see_claiming("2", kShared, "n1", "Running");
+  EXPECT_EQ(record()->shape.kind, GpuKind::kNone);
+  // The first pod ends: the second one pays from now on.
+  see_claiming("1", kShared, "n1", "Succeeded");
+  EXPECT_EQ(record()->ended, Cause::kFinished);
+  see_claim("shared", 2, "2");
+  outdate();
+  EXPECT_THAT(cache.marks().take_outdated(), ElementsAre("2"));
+  see_claiming("2", kShared, "n1", "Running");
+  std::vector<std::string> kinds;
+  std::optional<PodRecord> payer;
+  while (auto news = cache.outbox().next(Outbox::kAllPodsKnown)) {
+    kinds.push_back(
+        std::visit([](const auto& body) { return std::string(body.kName); }, news->body));
+    if (const auto* seen = std::get_if<in::PodSeen>(&news->body)) payer = seen->pod;
+    cache.outbox().answered(news->uid);
+  }
+  EXPECT_THAT(kinds, ElementsAre("pod_gone", "pod_seen"));
+  ASSERT_TRUE(payer);
+  EXPECT_EQ(payer->shape.gpus, 2);
+  EXPECT_EQ(payer->bound_at_ms, 0) << "until now the first pod has paid";
+}
+
+TEST_F(KubeDevices, AClaimThatVanishesClosesTheGateAgain) {
+  see_class();
+  see_slice("s1", "n1", 1, 1, 4);
+  see_claim("shared", 1);
+  see_claiming("1", kShared);
+  ASSERT_TRUE(record());
+  see_claim("shared", 1, "", WatchKind::kDeleted);
+  outdate();
+  EXPECT_THAT(cache.marks().take_outdated(), ElementsAre("1"));
+  see_claiming("1", kShared);
+  EXPECT_THAT(told(), ElementsAre("pod_gone 1"));
+  EXPECT_THAT(cache.find_gpu_pod("1")->gpu->claims.unknown, HasSubstr("no ResourceClaim shared"));
+}
+
+}  // namespace
+}  // namespace subak
