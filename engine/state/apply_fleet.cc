@@ -66,8 +66,7 @@ void State::on(const fact::NodeSet& f) {
   must(!f.drained || f.drain_from_ms == 0, "a drain that has begun is not planned");
   must(f.drained || f.drain_from_ms != 0 || f.drain_until_ms == 0, "what ends has begun");
   const TimeMs since_ms = log_.restoring() ? f.since_ms : now();
-  nodes_.set(f.cluster, f.spec.name, f.id, since_ms, f.spec.clique_lost_ms,
-             f.spec.gpus_unknown_ms);
+  nodes_.set(f.cluster, f.spec.name, f.id, since_ms, f.spec.clique_lost_ms, f.spec.gpus_unknown_ms);
   nodes_.set_drain(f.id, {f.drain_from_ms, f.drain_until_ms});
   fleet_.set_node(f.id, f.cluster, f.spec, f.drained, now());
   jobs_.fleet_changed();

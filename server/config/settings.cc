@@ -11,7 +11,6 @@
 #include "core/edge_limits.h"
 #include "core/limits.h"
 #include "kube/quantity.h"
-#include "model/policy.h"
 #include "server/store/postgres/database/address.h"
 
 namespace subak {

@@ -145,12 +145,15 @@ void Watches::follow_devices() {
     devices_.push_back(follow(path, std::move(sink)));
   };
   add(
-      kSlicesPath, [this, &claims, &devices, &domains] { domains.begin_slices(), devices.begin_slices(); },
+      kSlicesPath,
+      [this, &claims, &devices, &domains] { domains.begin_slices(), devices.begin_slices(); },
       [this, &claims, &devices, &domains](const WatchEvent& event) {
         const bool of_domains = json::text_in(event.object, "spec", "driver") == kChannelDriver;
         of_domains ? domains.see_slice(event) : devices.see_slice(event);
       },
-      [this, &claims, &devices, &domains] { domains.complete_slices(), devices.complete_slices(); });
+      [this, &claims, &devices, &domains] {
+        domains.complete_slices(), devices.complete_slices();
+      });
   add(
       kClassesPath, [this, &claims, &devices, &domains] { devices.begin_classes(); },
       [this, &claims, &devices, &domains](const WatchEvent& event) { devices.see_class(event); },
@@ -160,9 +163,14 @@ void Watches::follow_devices() {
       [this, &claims, &devices, &domains](const WatchEvent& event) { claims.see_claim(event); },
       [this, &claims, &devices, &domains] { claims.complete_claims(); });
   add(
-      kTemplatesPath, [this, &claims, &devices, &domains] { domains.begin_templates(), claims.begin_templates(); },
-      [this, &claims, &devices, &domains](const WatchEvent& event) { domains.see_template(event), claims.see_template(event); },
-      [this, &claims, &devices, &domains] { domains.complete_templates(), claims.complete_templates(); });
+      kTemplatesPath,
+      [this, &claims, &devices, &domains] { domains.begin_templates(), claims.begin_templates(); },
+      [this, &claims, &devices, &domains](const WatchEvent& event) {
+        domains.see_template(event), claims.see_template(event);
+      },
+      [this, &claims, &devices, &domains] {
+        domains.complete_templates(), claims.complete_templates();
+      });
   add(
       kDomainsPath, [this, &claims, &devices, &domains] { domains.begin_domains(); },
       [this, &claims, &devices, &domains](const WatchEvent& event) {

@@ -29,8 +29,8 @@ class Watches {
   Watches(const Watches&) = delete;
   Watches& operator=(const Watches&) = delete;
 
-  // Begins to follow all kinds except nodes and pods. turn() begins to follow nodes once devices are
-  // listed, so that each node is reported once, with all data.
+  // Begins to follow all kinds except nodes and pods. turn() begins to follow nodes once devices
+  // are listed, so that each node is reported once, with all data.
   void follow_others();
   // Begins to follow pods. Call it once others_listed() is true, so that each pod is reported once,
   // with all data.

@@ -53,8 +53,8 @@ class ClaimCache {
   // the claim and the class.
   PodDevices resolve(const std::string& uid, std::string_view ns, json::Value pod);
   // Adds what resolve() returns for the pod `object` to `pod`, which was read from it. The pod then
-  // has no claims.device. Returns why Subak does not know what the pod claims; empty: it knows. Then
-  // a gated pod requests no GPUs, so that it waits. Forgets a pod that has ended.
+  // has no claims.device. Returns why Subak does not know what the pod claims; empty: it knows.
+  // Then a gated pod requests no GPUs, so that it waits. Forgets a pod that has ended.
   std::string add_gpus(Pod& pod, json::Value object);
   // Forgets a pod that has ended or is gone.
   void forget(const std::string& uid);
