@@ -125,7 +125,9 @@ Table node_table(const v1::ListNodesResponse& answer) {
                {"MEMORY GIB", Align::kRight, Room::kWide},
                {"TAINTS", Align::kLeft, Room::kWide},
                {"CLUSTER", Align::kLeft, Room::kWide},
-               {"ID", Align::kRight, Room::kWide}});
+               {"ID", Align::kRight, Room::kWide},
+               {"FABRIC", Align::kLeft, Room::kWide},
+               {"NUMA GPUS", Align::kRight, Room::kWide}});
   for (const v1::Node& n : answer.nodes()) {
     std::string taints;
     for (const auto& t : n.spec().taints())
@@ -137,7 +139,8 @@ Table node_table(const v1::ListNodesResponse& answer) {
                n.spec().clique(), condition_text(n), joined(n.spec().levels()),
                fixed_text(static_cast<double>(n.spec().cpu_milli()) / 1000, 1),
                fixed_text(static_cast<double>(n.spec().memory_bytes()) / (1 << 30), 0), taints,
-               n.cluster(), std::to_string(n.id())});
+               n.cluster(), std::to_string(n.id()), printable(n.spec().fabric()),
+               n.spec().numa_gpus() > 0 ? std::to_string(n.spec().numa_gpus()) : "-"});
   }
   return table;
 }

@@ -107,6 +107,9 @@ class Clusters(unittest.TestCase):
                            "--numa-cpus-label", "x/cpus")  # fmt: skip
         spec = json.loads(self.run_subak("cluster", "nodes", "--output", "json").stdout)["nodes"][0]["spec"]
         self.assertEqual([spec[key] for key in ("fabric", "numaGpus", "numaCpuMilli")], ["ib-a", "4", "56000"])
+        head, row = self.run_subak("cluster", "nodes", "--output", "wide").stdout.splitlines()[:2]
+        self.assertEqual(head.split()[-3:], ["FABRIC", "NUMA", "GPUS"])
+        self.assertEqual(row.split()[-2:], ["ib-a", "4"])
 
     def test_an_unknown_name_is_no_new_cluster(self):
         done = self.run_subak("cluster", "mode", "mian", "enforce", *WHY, code=4)

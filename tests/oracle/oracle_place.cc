@@ -78,6 +78,20 @@ void Oracle::judge_place(const Job& j, const fact::AttemptStarted& f) {
   judge_whole(j, f);
   judge_computing(j, f);
   judge_cpu(j, f);
+  judge_fabric(j, f);
+}
+
+// The GPUs of a gang that asks for RDMA are on nodes of one fabric.
+void Oracle::judge_fabric(const Job& j, const fact::AttemptStarted& f) {
+  bool rdma = false;
+  Names fabrics;
+  for (std::uint32_t rank = 0; rank < f.slots.size(); ++rank) {
+    const PodShape& pod = shape_of(j, rank);
+    if (pod.kind == GpuKind::kNone) continue;
+    rdma = rdma || asks_rdma(pod);
+    if (const Node* const n = node(f.slots[rank].node)) fabrics.insert(n->spec.fabric);
+  }
+  if (rdma && fabrics.size() > 1) wrong(name(f.id, 0) + " is on several RDMA fabrics");
 }
 
 void Oracle::judge_gpus(const Job& j, const fact::AttemptStarted& f) {

@@ -10,6 +10,7 @@ PodShape RandomWorld::shape() {
   s.kind = GpuKind::kWhole;
   constexpr std::int64_t kSizes[] = {1, 1, 1, 2, 4, 8};
   s.gpus = kSizes[rng_.below(std::size(kSizes))];
+  if (!options_.plain && s.gpus == 2) s.extended = {{"rdma/hca", 1}};
   if (rng_.percent(15)) s.products = {"NVIDIA-H100-80GB-HBM3"};
   if (!options_.plain && rng_.percent(20)) s.cpu_milli = rng_.between(1, 40) * 100;
   if (options_.plain || rng_.percent(70)) return s;

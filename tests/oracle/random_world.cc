@@ -100,6 +100,8 @@ NodeSpec RandomWorld::node_spec(std::size_t i) {
   n.gpus = i % 5 == 4 ? 2 : i % 5 == 3 ? 8 : 4;
   if (!options_.plain && i % 4 == 3) n.cpu_milli = 8000;
   if (options_.beside && i % 8 != 6) n.cpu_milli = 16'000;
+  if (!options_.plain) n.extended = {{"rdma/hca", 1000}};
+  if (!options_.plain) n.fabric = i % 4 == 2 ? "b" : "a";
   if (!options_.plain && i % 7 == 4) n.gpus_per_domain = n.gpus / 2;
   if (!options_.plain && i % 7 == 1) n.product = "NVIDIA-L40S";
   if (!options_.plain && i % 4 < 2) n.clique = "rack-" + std::to_string(i % 2);

@@ -210,6 +210,7 @@ bool add_nodes(Engine& engine, const JobRow& job) {
       node.clique = "new";
       node.levels = {"new"};
       for (const auto& term : pod.node_selector) node.labels.push_back({term.key, term.value});
+      for (const ResourceCount& r : pod.extended) node.extended.push_back({r.name, 64 * r.count});
       import.nodes.push_back(node);
     }
   }
