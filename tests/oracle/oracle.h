@@ -281,7 +281,6 @@ class Oracle {
   void judge_place(const Job& job, const fact::AttemptStarted& f);
   void judge_gpus(const Job& job, const fact::AttemptStarted& f);
   void judge_cpu(const Job& job, const fact::AttemptStarted& f);
-  void judge_fabric(const Job& job, const fact::AttemptStarted& f);
   void judge_beside(const Job& job, const fact::AttemptStarted& f);
   void judge_together(const Job& job, const fact::AttemptStarted& f);
   void judge_spare(const Job& job, const fact::AttemptStarted& f);

@@ -78,11 +78,7 @@ void Oracle::judge_place(const Job& j, const fact::AttemptStarted& f) {
   judge_whole(j, f);
   judge_computing(j, f);
   judge_cpu(j, f);
-  judge_fabric(j, f);
-}
-
-// The GPUs of a gang that asks for RDMA are on nodes of one fabric.
-void Oracle::judge_fabric(const Job& j, const fact::AttemptStarted& f) {
+  // The GPUs of a gang that asks for RDMA are on nodes of one fabric.
   bool rdma = false;
   Names fabrics;
   for (std::uint32_t rank = 0; rank < f.slots.size(); ++rank) {
