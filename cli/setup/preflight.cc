@@ -110,8 +110,8 @@ class Judge {
 
   void devices() {
     if (c_.device_classes.empty()) return;
-    say(Level::kBlocker, "GPUs are given by device classes (DRA), which are not counted yet",
-        some(c_.device_classes), "keep the GPUs that Subak shares with the device plugin");
+    say(Level::kNote, "pods may claim GPUs by device classes (DRA)", some(c_.device_classes),
+        "Subak counts them from Kubernetes 1.34 on; docs/kubernetes.md says which claims it reads");
   }
 
   void gpu_operator() {

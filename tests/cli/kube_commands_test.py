@@ -198,7 +198,7 @@ class Preflight(Case):
         self.cluster.make_pod("held", "2026-11-01T12:00:00Z", gates=(FOREIGN,))
         self.cluster.make("/apis/kueue.x-k8s.io/v1beta1/clusterqueues", "q")
         self.assertEqual(self.level_of("patch pods, create pods/eviction", 1), {"blocker"})
-        self.assertEqual(self.level_of("gpu.nvidia.com", 1), {"blocker"})
+        self.assertEqual(self.level_of("gpu.nvidia.com", 1), {"note"})
         self.assertEqual(self.level_of("team-a/q (requests.nvidia.com/gpu: 8)", 1), {"warning"})
         self.assertEqual(self.level_of("other/o", 1), set())
         self.assertEqual(self.level_of("high (1000)", 1), {"note"})

@@ -202,7 +202,7 @@ TEST(Preflight, Blockers) {
   const auto findings = judge(c, enforced());
   EXPECT_TRUE(says(findings, Level::kBlocker, "1.28"));
   EXPECT_TRUE(says(findings, Level::kBlocker, "patch pods"));
-  EXPECT_TRUE(says(findings, Level::kBlocker, "gpu.nvidia.com"));
+  EXPECT_TRUE(says(findings, Level::kNote, "gpu.nvidia.com"));
   EXPECT_TRUE(says(findings, Level::kWarning, "team-a/limits (requests.nvidia.com/gpu: 8)"));
   EXPECT_EQ(findings.front().level, Level::kBlocker);
   c.has_rights = false;

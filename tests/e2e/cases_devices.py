@@ -104,7 +104,7 @@ def charged(c, counts):
 
 def gpus_of(c, node):
     rows = c.service.json("cluster", "nodes")["nodes"]
-    return next((int(row.get("gpus", 0)) for row in rows if row["name"] == node), 0)
+    return next((int(row["spec"].get("gpus", 0)) for row in rows if row["spec"]["name"] == node), 0)
 
 
 @case(seconds=180)
@@ -133,7 +133,6 @@ def claim_of_two_pods_is_charged_once(c):
     claiming(c, "second", claim="shared", run_seconds=14)
     c.runs("second")
     c.expect(node_of(c.get_pod("first")) == node_of(c.get_pod("second")), "both pods are where the claim is")
-    c.expect(c.service.json("cluster", "nodes") is not None, "nodes are shown")
     c.succeeded("first")
     c.succeeded("second")
     log = {pod["name"]: pod for pod in c.log()}

@@ -26,7 +26,9 @@ struct EdgeContext {
         cache(options.cluster, options.extra_gpu_resources, options.other_schedulers,
               options.fatal_conditions, options.topology_labels, options.node_labels,
               options.system_namespaces),
-        inbox(std::make_shared<Inbox>([to = api.get()] { to->wake(); })) {}
+        inbox(std::make_shared<Inbox>([to = api.get()] { to->wake(); })) {
+    if (options.ignores_unknown_claims) cache.claims().ignore_unknown();
+  }
 
   const EdgeOptions options;
   // The ports of the service. The edge's thread may call them.

@@ -115,6 +115,7 @@ std::string ClaimCache::add_gpus(Pod& pod, json::Value object) {
     return {};
   }
   if (devices.why.empty()) devices.why = "its claims and its containers request GPUs of two kinds";
+  if (ignores_unknown_) return {};
   if (pod.gated()) {
     pod.shape.kind = GpuKind::kNone;
     pod.shape.gpus = 0;

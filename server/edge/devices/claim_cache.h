@@ -35,6 +35,8 @@ class ClaimCache {
   // `extra`: the resources that count as whole GPUs. `extra` must outlive the cache.
   explicit ClaimCache(const ExtraGpuResources& extra) : devices_(extra), extra_(extra) {}
 
+  // From now on, add_gpus() ignores claims that Subak does not know (DeviceClaims::kWarn).
+  void ignore_unknown() { ignores_unknown_ = true; }
   // The devices among which the claims choose.
   DeviceCache& devices() { return devices_; }
 
@@ -107,6 +109,7 @@ class ClaimCache {
   std::set<std::string> outdated_;
   // DeviceCache::version() as of the last take_outdated().
   std::uint64_t seen_version_ = 0;
+  bool ignores_unknown_ = false;
   std::uint32_t claim_list_ = 0, template_list_ = 0;
 };
 

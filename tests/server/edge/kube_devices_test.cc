@@ -166,6 +166,13 @@ TEST_F(KubeDevices, AGatedPodWaitsUntilItsClaimIsKnown) {
   EXPECT_EQ(cache.find_gpu_pod("1")->gpu->claims.unknown, "");
 }
 
+TEST_F(KubeDevices, UnknownClaimsCountAsNothingIfThePolicySaysSo) {
+  cache.claims().ignore_unknown();
+  see_claiming("1", kOfTemplate);
+  EXPECT_EQ(cache.find_gpu_pod("1")->gpu->claims.unknown, "");
+  EXPECT_THAT(cache.marks().take_unclaimed(), IsEmpty());
+}
+
 TEST_F(KubeDevices, AClaimThatIsNoGpuNeedsNoGate) {
   see_slice("s1", "n1", 1, 1, 4);
   cache.claims().devices().see_class(event(
