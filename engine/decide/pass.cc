@@ -233,6 +233,7 @@ Tried try_start(Decision& d, JobId id, derive::ReservedUntil& reserved_until, Pa
     walk.started(id, leaf);
     return Tried::kStarted;
   }
+  walk.pass_over(job.shape);
   if (found.blocked_by_rule && found.blocked_by_rule->kind == BindingKind::kPromise) {
     walk.block_by_promise(job);
   } else if (found.blocked_by_rule) {
@@ -271,6 +272,7 @@ void start_entitled(Decision& d, PassMemory& memory, Work& work) {
     if (walk.block_if_stopped(job)) continue;
     const TimeMs end_ms = state::sure_end(d.s, job);
     Found found = find_entitled(d, job, reserved_until.from(end_ms));
+    if (!found.placement) walk.pass_over(job.shape);
     if (found.refused) {
       walk.skip_job(*next);
     } else if (!found.placement && !found.blocked_by_rule) {
@@ -284,7 +286,7 @@ void start_entitled(Decision& d, PassMemory& memory, Work& work) {
       start(d, *next, *std::move(found.placement));
       walk.started(*next, leaf);
       ++work.starts;
-      if (may_fit_now(d, memory.blocked_for_all, begun) || walk.late_may_fit_now()) return;
+      if (may_fit_now(d, memory.blocked_for_all, begun) || walk.passed_over_may_fit_now()) return;
     }
   }
 }
@@ -388,7 +390,8 @@ Walked start_all(Decision& d, PassMemory& memory, Work& work, std::set<ShapeId>&
     if (tried == Tried::kNoPlacement) continue;
     ++work.starts;
     if (!d.s.reserved_nodes().empty() && give_up_stopped(d)) return Walked::kAgain;
-    if (may_fit_now(d, memory.blocked, begun) || walk.late_may_fit_now()) return Walked::kAgain;
+    if (may_fit_now(d, memory.blocked, begun) || walk.passed_over_may_fit_now())
+      return Walked::kAgain;
   }
   return Walked::kEnough;
 }

@@ -37,6 +37,7 @@ PassWalk::PassWalk(Decision& d, const ReservedNodes& reserved_nodes, PassMemory&
       blocked_(blocked),
       reserved_(std::move(reserved)),
       may_claim_(some_may_claim(d)),
+      begun_(freed_point(d)),
       pass_(d.s.jobs().ready(), d.s.tree(), d.s.policy().order, rule_, d.s.allocations().tick(),
             d.s.now()) {
   for (const ShapeId shape : unknown_shapes()) {
@@ -83,8 +84,7 @@ bool PassWalk::skip_if_drained(const state::Job& job, TimeMs end_ms,
 }
 
 void PassWalk::skip_drained(const state::Job& job, TimeMs end_ms) {
-  const TooLate first{end_ms, 0, freed_point(d_, job.shape)};
-  TooLate& known = too_late_.try_emplace(job.shape, first).first->second;
+  TooLate& known = too_late_.try_emplace(job.shape, TooLate{end_ms, 0}).first->second;
   must(known.jobs < limits::kMaxFillLooks, "a shape is passed over once");
   known.end_ms = std::min(known.end_ms, end_ms);
   if (++known.jobs < limits::kMaxFillLooks) {
@@ -105,10 +105,10 @@ std::set<ShapeId> PassWalk::too_late() const {
   return shapes;
 }
 
-bool PassWalk::late_may_fit_now() const {
-  return std::any_of(too_late_.begin(), too_late_.end(), [this](const auto& one) {
-    return one.second.at != freed_point(d_, one.first);
-  });
+bool PassWalk::passed_over_may_fit_now() const {
+  if (freed_point(d_) == begun_) return false;
+  return std::any_of(passed_over_.begin(), passed_over_.end(),
+                     [this](const auto& one) { return one.second != freed_point(d_, one.first); });
 }
 
 bool PassWalk::wait_to_borrow(const state::Job& job, const Placement& placement) {

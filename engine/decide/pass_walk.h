@@ -65,9 +65,11 @@ class PassWalk {
   // shape that ends at `end_ms` then also has no placement.
   bool is_too_late(ShapeId shape, TimeMs end_ms) const;
   std::set<ShapeId> too_late() const;
-  // True if a shape that is too late may have a placement by now, because a start has freed what
+  // Call it for the shape of a job that had no placement in its turn, for whatever reason.
+  void pass_over(ShapeId shape) { passed_over_.try_emplace(shape, freed_point(d_, shape)); }
+  // True if a job that was passed over may have a placement by now, because a start has freed what
   // was reserved beside its GPUs for non-GPU pods (Fleet::set_gpu_headroom).
-  bool late_may_fit_now() const;
+  bool passed_over_may_fit_now() const;
   void skip_line(JobId id) { pass_.block_line(id); }
   void skip_job(JobId id) { pass_.block_job(id); }
   // Call it for a job in its turn that has this placement. Returns true if the job's turn came as
@@ -114,9 +116,11 @@ class PassWalk {
   struct TooLate {
     TimeMs end_ms = 0;     // the earliest end of these jobs
     std::size_t jobs = 0;  // the number of jobs
-    std::uint64_t at = 0;  // freed_point() of the shape at the first of these jobs
   };
   std::map<ShapeId, TooLate> too_late_;
+  const std::uint64_t begun_;  // freed_point() when the walk began
+  // freed_point() of each shape when it was first passed over
+  std::map<ShapeId, std::uint64_t> passed_over_;
   // job classes for which wait_to_borrow() returned true
   std::set<std::pair<AccountId, ShapeId>> borrowing_;
   // classes of jobs that block_by_promise() blocked

@@ -148,7 +148,8 @@ void Watches::follow_devices() {
       kSlicesPath,
       [this, &claims, &devices, &domains] { domains.begin_slices(), devices.begin_slices(); },
       [this, &claims, &devices, &domains](const WatchEvent& event) {
-        const bool of_domains = json::text_in(event.object, "spec", "driver") == kChannelDriver;
+        const bool of_domains =
+            json::text_in(event.object, "spec", "driver") == names::kChannelDriver;
         of_domains ? domains.see_slice(event) : devices.see_slice(event);
       },
       [this, &claims, &devices, &domains] {
