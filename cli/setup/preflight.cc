@@ -83,14 +83,9 @@ class Judge {
     rdma();
   }
 
-  // Several GPU nodes without any RDMA may be on purpose, so that is only a note.
+  // A cluster without any RDMA is so on purpose.
   void rdma() {
-    if (c_.nodes_without_rdma.empty() || c_.gpu_nodes < 2) return;
-    if (c_.rdma_nodes.empty()) {
-      say(Level::kNote, "no GPU node offers an RDMA resource (rdma/* or nvidia.com/hostdev*)", "",
-          "gangs on several nodes use the ordinary network, or hostNetwork");
-      return;
-    }
+    if (c_.nodes_without_rdma.empty() || c_.rdma_nodes.empty()) return;
     say(Level::kWarning, "GPU nodes without an RDMA resource, although others have one",
         some(c_.nodes_without_rdma),
         "gangs that ask for RDMA never use them: does the RDMA device plugin run there?");

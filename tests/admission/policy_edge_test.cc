@@ -255,10 +255,10 @@ TEST(PolicyClaims, AreGatedWithThatReason) {
   EXPECT_EQ(d.because, Because::kDeviceClaim);
   EXPECT_THAT(d.patch, HasSubstr(R"("value":[{"name":"subak.gpu/queue"}])"));
   EXPECT_THAT(d.patch, HasSubstr(R"({"subak.gpu/status":"DeviceClaim: spec.resourceClaims asks)"));
-  EXPECT_THAT(d.warnings.at(0), HasSubstr("an operator has to decide"));
+  EXPECT_THAT(d.warnings.at(0), HasSubstr("waits until Subak knows"));
   const Decision beside = create(pod(container(kGpu, "1"), kName, kClaim));
   EXPECT_EQ(beside.because, Because::kDeviceClaim);
-  EXPECT_THAT(beside.warnings.at(0), HasSubstr("only the GPUs of resources.limits are"));
+  EXPECT_THAT(beside.warnings.at(0), HasSubstr("waits until Subak knows"));
   EXPECT_EQ(create(pod(container("deviceclass.resource.kubernetes.io/h100", "1"))).because,
             Because::kDeviceClaim);
   const Decision again =

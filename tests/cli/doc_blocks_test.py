@@ -26,7 +26,7 @@ SUBAK, SUBAKD, STANDIN = (os.path.abspath(sys.argv.pop(1)) for _ in range(3))
 ROOT = os.path.abspath(os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", ".."))
 PAGES = ["CONTRIBUTING.md", *sorted(glob.glob("docs/*.md", root_dir=ROOT))]
 DEADLINE_S = 240  # of one block; generous: other work may share the machine
-COMMANDS = ("subak", "subakd", "kubectl", "apt-get", "install", "systemctl", "tools/build")
+COMMANDS = ("cat", "subak", "subakd", "kubectl", "apt-get", "install", "systemctl", "tools/build")
 MOVED = ("/var/lib/subak/", "/backup/", "/etc/subak/")
 
 # By the first words of a block.

@@ -148,6 +148,8 @@ void mend_nodes(Engine& engine) {
       spec.ready = true;
       spec.unschedulable = false;
       spec.unfit.clear();
+      spec.gpus_unknown = spec.former_gpus = false;
+      spec.gpus_unknown_ms = 0;
       spec.unhealthy_gpus = 0;
       spec.cpu_milli = spec.memory_bytes = spec.pod_slots = 0;
       import.nodes.push_back(spec);

@@ -55,12 +55,14 @@ class KubeDomain : public Kube {
   void see_template(const std::string& uid = "D",
                     const std::string& of = std::string(names::kChannelClass),
                     const std::string& name = "subak-t", WatchKind kind = WatchKind::kModified) {
-    cache.domains().see_template(event_of(
+    const WatchEvent event = event_of(
         R"({"metadata":{"namespace":"a","name":")" + name +
             R"(","labels":{"resource.nvidia.com/computeDomain":")" + uid +
             R"("}},"spec":{"spec":{"devices":{"requests":[{"exactly":{"deviceClassName":")" + of +
             R"("}}]}}}})",
-        kind));
+        kind);
+    cache.domains().see_template(event);
+    cache.claims().see_template(event);
   }
   void see_slice(const std::string& node, WatchKind kind = WatchKind::kModified) {
     cache.domains().see_slice(event_of(
@@ -162,7 +164,6 @@ TEST_F(KubeDomain, AWrongObjectIsNamedWithItsField) {
 TEST_F(KubeDomain, AUsersClaimIsRecognisedByItsTemplate) {
   const std::string own = R"([{"name":"x","resourceClaimTemplateName":"own"}])";
   see_text(claiming("1", true, "", "Pending", own));
-  EXPECT_FALSE(told_pod().terms.compute_domain);
   EXPECT_NE(cache.find_gpu_pod("1")->gpu->claims.unknown, "");
   see_template("D", std::string(names::kChannelClass), "own");
   EXPECT_THAT(cache.marks().take_outdated(10), SizeIs(1));

@@ -353,7 +353,7 @@ TEST(KubeLies, AListThatNeverEndsIsGivenUpAndSaid) {
   LiedTo told(every_page([](const Asked& asked) {
     return Said{200, page(std::to_string(asked.count))};
   }));
-  const DurationMs long_enough = static_cast<DurationMs>(limits::kMaxListPages) * 6 *
+  const DurationMs long_enough = static_cast<DurationMs>(limits::kMaxListPages) * 12 *
                                  limits::kRequestWindowMs / limits::kMaxPageRequests;
   told.run(long_enough);
   EXPECT_THAT(told.edge->stats().error, HasSubstr("does not end"));
