@@ -129,8 +129,9 @@ void Oracle::judge_delay(const fact::Reserved& before, const fact::Reserved& aft
   };
   bool so = false;
   if (after.cause == ReserveCause::kNode) {
-    so = std::any_of(before.nodes.begin(), before.nodes.end(),
-                     [&](const auto& k) { return !is_open(k.node); }) ||
+    so = std::any_of(
+             before.nodes.begin(), before.nodes.end(),
+             [&](const auto& k) { return !is_open(k.node) || node(k.node)->spec.gpus == 0; }) ||
          !is_in_time(before);
   } else if (after.cause == ReserveCause::kOverrun) {
     so = on_it([](const Job& j) { return j.overruns > 0; });
