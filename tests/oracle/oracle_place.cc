@@ -118,7 +118,9 @@ void Oracle::judge_gpus(const Job& j, const fact::AttemptStarted& f) {
     const std::int64_t ill = n->spec.mig_gpus > 0 ? 0 : n->spec.unhealthy_gpus;
     const std::int64_t gpus = cut ? n->spec.mig_gpus : n->spec.gpus - n->spec.mig_gpus - ill;
     const MilliGpu there = gpus * kMilliPerGpu;
-    if (all_ours && total > there) wrong(name(f.id, 0) + " lifts a node above its GPUs");
+    // A node may be above its GPUs already, because it has lost some. A non-GPU pod adds nothing.
+    if (s.milligpu > 0 && all_ours && total > there)
+      wrong(name(f.id, 0) + " lifts a node above its GPUs");
     // A whole GPU has no other holder.
     if (s.milligpu != std::popcount(s.gpu_mask) * kMilliPerGpu) continue;
     for (const Slot& other : slots_) {
