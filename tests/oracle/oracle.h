@@ -273,7 +273,7 @@ class Oracle {
   void judge_taken(const Job& job);
   struct ClaimedHere {
     std::uint64_t gpus = 0;
-    std::int64_t cpu = 0;
+    std::int64_t cpu = 0, slices = 0;  // beyond what the victims hold
   };
   ClaimedHere claimed_on(NodeId node) const;
 

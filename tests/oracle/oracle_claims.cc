@@ -120,11 +120,15 @@ Oracle::ClaimedHere Oracle::claimed_on(NodeId node) const {
     const auto claimant =
         std::find_if(jobs_.begin(), jobs_.end(), [&](const Job& j) { return j.id == c.job; });
     if (claimant == jobs_.end()) continue;
-    std::int64_t cpu = 0;
+    std::int64_t cpu = 0, slices = 0;
+    const auto add = [&](const PodShape& shape, std::int64_t times) {
+      cpu += times * shape.cpu_milli;
+      if (shape.kind == GpuKind::kMig) slices += times * shape.gpus;
+    };
     for (std::uint32_t rank = 0; rank < c.slots.size(); ++rank) {
       if (c.slots[rank].node != node) continue;
       here.gpus |= c.slots[rank].gpu_mask;
-      cpu += shape_of(*claimant, rank).cpu_milli;
+      add(shape_of(*claimant, rank), 1);
     }
     for (const Slot& s : slots_) {
       if (s.at.node != node) continue;
@@ -133,9 +137,10 @@ Oracle::ClaimedHere Oracle::claimed_on(NodeId node) const {
       });
       const auto holder =
           std::find_if(jobs_.begin(), jobs_.end(), [&](const Job& j) { return j.id == s.job; });
-      if (victim && holder != jobs_.end()) cpu -= shape_of(*holder, s.rank).cpu_milli;
+      if (victim && holder != jobs_.end()) add(shape_of(*holder, s.rank), -1);
     }
     here.cpu += std::max<std::int64_t>(0, cpu);
+    here.slices += std::max<std::int64_t>(0, slices);
   }
   return here;
 }

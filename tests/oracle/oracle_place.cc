@@ -183,6 +183,7 @@ void Oracle::judge_beside(const Job& j, const fact::AttemptStarted& f) {
     }
     const ClaimedHere claimed = claimed_on(n.id);  // it has its own CPU
     cpu -= claimed.cpu;
+    slices -= claimed.slices;
     for (std::size_t gpu = 0; gpu < used.size(); ++gpu) {
       if ((claimed.gpus >> gpu & 1) != 0) used[gpu] = kMilliPerGpu;
     }
