@@ -170,20 +170,6 @@ bool start_claimants(Decision& d) {
 
 // --- the walk ------------------------------------------------------------------------------------
 
-// True if a shape had no placement in this walk, which began at version `begun`, and may have one
-// now. A start takes GPUs and frees what was reserved beside them for non-GPU pods
-// (Fleet::set_gpu_headroom).
-bool may_fit_now(const Decision& d, const PassMemory::BlockedShapes& blocked, std::uint64_t begun) {
-  if (freed_point(d) == begun) return false;
-  const std::vector<ShapeId> waiting = d.s.jobs().ready().waiting_shapes();
-  return std::any_of(waiting.begin(), waiting.end(), [&](ShapeId shape) {
-    must(shape.value < blocked.size(), "the cache has room for every shape");
-    const PassMemory::Blocked& known = blocked[shape.value];
-    return known.serial == d.s.fleet().shapes().serial(shape) && known.at >= begun &&
-           known.at != freed_point(d, shape);
-  });
-}
-
 enum class Tried { kStarted, kClaimed, kNoPlacement };
 
 // Call it for a job in its turn that has a placement. If the job would borrow, other jobs come
@@ -255,7 +241,6 @@ void start_entitled(Decision& d, PassMemory& memory, Work& work) {
   if (!has_quotas(d.s.tree())) return;
   derive::ReservedUntil reserved_until(d.s, derive::ReservedUntil::Part::kFirm);
   const ReservedNodes firm = reserved_until.beside_drains(0);
-  const std::uint64_t begun = freed_point(d);
   PassWalk walk(d, firm, memory, memory.blocked_for_all);
   std::size_t passed_over = 0;
   while (!work.enough()) {
@@ -286,7 +271,7 @@ void start_entitled(Decision& d, PassMemory& memory, Work& work) {
       start(d, *next, *std::move(found.placement));
       walk.started(*next, leaf);
       ++work.starts;
-      if (may_fit_now(d, memory.blocked_for_all, begun) || walk.passed_over_may_fit_now()) return;
+      if (walk.may_fit_now()) return;
     }
   }
 }
@@ -334,7 +319,6 @@ void fill(Decision& d, PassMemory& memory, Work& work) {
   derive::ReservedUntil reserved_until(d.s, derive::ReservedUntil::Part::kInUse);
   if (reserved_until.last() <= d.s.now()) return;
   const ReservedNodes nothing;
-  const std::uint64_t begun = freed_point(d);
   PassWalk walk(d, nothing, memory, memory.blocked_for_fill);
   for (std::size_t looks = 0; looks < limits::kMaxFillLooks && !work.enough(); ++looks) {
     const auto next = walk.next();
@@ -353,7 +337,7 @@ void fill(Decision& d, PassMemory& memory, Work& work) {
       start(d, *next, *std::move(found.placement));
       walk.started(*next, leaf);
       ++work.starts;
-      if (may_fit_now(d, memory.blocked_for_fill, begun)) return;
+      if (walk.may_fit_now()) return;
     } else if (!d.search.find(FleetView(d.s.fleet(), nothing), job.shape)) {
       walk.no_place(job.shape);
     } else {
@@ -377,7 +361,6 @@ std::set<ShapeId> reserved_shapes(const Decision& d) {
 // drained too soon.
 Walked start_all(Decision& d, PassMemory& memory, Work& work, std::set<ShapeId>& too_late) {
   derive::ReservedUntil reserved_until(d.s, derive::ReservedUntil::Part::kAll);
-  const std::uint64_t begun = freed_point(d);
   PassWalk walk(d, d.s.reserved_nodes(), memory, memory.blocked, reserved_shapes(d));
   for (; !work.enough(); ++work.checks) {
     const auto next = walk.next();
@@ -390,8 +373,7 @@ Walked start_all(Decision& d, PassMemory& memory, Work& work, std::set<ShapeId>&
     if (tried == Tried::kNoPlacement) continue;
     ++work.starts;
     if (!d.s.reserved_nodes().empty() && give_up_stopped(d)) return Walked::kAgain;
-    if (may_fit_now(d, memory.blocked, begun) || walk.passed_over_may_fit_now())
-      return Walked::kAgain;
+    if (walk.may_fit_now()) return Walked::kAgain;
   }
   return Walked::kEnough;
 }

@@ -105,10 +105,18 @@ std::set<ShapeId> PassWalk::too_late() const {
   return shapes;
 }
 
-bool PassWalk::passed_over_may_fit_now() const {
+bool PassWalk::may_fit_now() const {
   if (freed_point(d_) == begun_) return false;
-  return std::any_of(passed_over_.begin(), passed_over_.end(),
-                     [this](const auto& one) { return one.second != freed_point(d_, one.first); });
+  for (const auto& [shape, at] : passed_over_) {
+    if (at != freed_point(d_, shape)) return true;
+  }
+  const std::vector<ShapeId> waiting = d_.s.jobs().ready().waiting_shapes();
+  return std::any_of(waiting.begin(), waiting.end(), [this](ShapeId shape) {
+    must(shape.value < blocked_.size(), "the cache has room for every shape");
+    const PassMemory::Blocked& known = blocked_[shape.value];
+    return known.serial == d_.s.fleet().shapes().serial(shape) && known.at >= begun_ &&
+           known.at != freed_point(d_, shape);
+  });
 }
 
 bool PassWalk::wait_to_borrow(const state::Job& job, const Placement& placement) {

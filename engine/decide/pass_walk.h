@@ -67,9 +67,10 @@ class PassWalk {
   std::set<ShapeId> too_late() const;
   // Call it for the shape of a job that had no placement in its turn, for whatever reason.
   void pass_over(ShapeId shape) { passed_over_.try_emplace(shape, freed_point(d_, shape)); }
-  // True if a job that was passed over may have a placement by now, because a start has freed what
-  // was reserved beside its GPUs for non-GPU pods (Fleet::set_gpu_headroom).
-  bool passed_over_may_fit_now() const;
+  // True if a shape without a placement in this walk, or one that was passed over, may have a
+  // placement by now. A start takes GPUs, and frees what was reserved beside them for non-GPU pods
+  // (Fleet::set_gpu_headroom).
+  bool may_fit_now() const;
   void skip_line(JobId id) { pass_.block_line(id); }
   void skip_job(JobId id) { pass_.block_job(id); }
   // Call it for a job in its turn that has this placement. Returns true if the job's turn came as
