@@ -9,21 +9,6 @@
 namespace subak::policy {
 namespace {
 
-bool allows(const PodShape& shape, const std::string& product) {
-  return shape.products.empty() ||
-         std::find(shape.products.begin(), shape.products.end(), product) != shape.products.end();
-}
-
-// Returns the largest entry of `by_product` among the products that the pod allows; 0: not known.
-std::int64_t largest(const Context& c, const PodShape& shape,
-                     const std::vector<std::int64_t>& by_product) {
-  std::int64_t most = 0;
-  for (std::size_t i = 0; i < by_product.size(); ++i) {
-    if (allows(shape, c.cluster.products[i].product)) most = std::max(most, by_product[i]);
-  }
-  return most;
-}
-
 class Gaps {
  public:
   Gaps(const Context& c, const Pod& pod, std::string_view path)
@@ -60,8 +45,8 @@ class Gaps {
   }
 
   void one_numa_node(const ContainerNote& note) {
-    const std::int64_t gpus = largest(c_, pod_.shape, c_.cluster.product_container_gpus);
-    const std::int64_t on_node = largest(c_, pod_.shape, c_.cluster.product_node_gpus);
+    const std::int64_t gpus = largest_of(c_.cluster, pod_.shape, c_.cluster.product_container_gpus);
+    const std::int64_t on_node = largest_of(c_.cluster, pod_.shape, c_.cluster.product_node_gpus);
     if (gpus > 0 && note.gpus > gpus && gpus < on_node) {
       add(note.field + ".resources.limits[" + cut_text(note.gpu_resource) + "]",
           std::to_string(note.gpus),
@@ -77,16 +62,15 @@ class Gaps {
 
   // Kubelets align the devices and huge pages of a container with each other.
   void beside_gpus(const ContainerNote& note, Text resource) {
-    const auto with = std::find_if(pod_.containers.begin(), pod_.containers.end(),
-                                   [](const ContainerNote& n) { return n.gpus > 0; });
-    if (resource.empty() || with == pod_.containers.end()) return;
+    const ContainerNote* const with = gpu_container(pod_);
+    if (resource.empty() || with == nullptr) return;
     add(note.field + ".resources.limits[" + cut_text(resource) + "]", "",
         "want it in " + with->field + ", beside the GPUs: other containers are not aligned");
   }
 
   // Two pods on one node must not open the same port.
   void host_ports() {
-    const std::int64_t on_node = largest(c_, pod_.shape, c_.cluster.product_node_gpus);
+    const std::int64_t on_node = largest_of(c_.cluster, pod_.shape, c_.cluster.product_node_gpus);
     if (!pod_.host_network || !pod_.shape.host_ports.empty() || pod_.shape.gpus >= on_node) return;
     add(std::string(path_) + "spec.containers[].ports", "",
         "want each port that the pod opens, such as containerPort: 29500: with hostNetwork, pods "
@@ -103,7 +87,7 @@ class Gaps {
 // What to write so that a gang on several nodes does not use the pod network alone. None for all
 // ranks but the first, so that a gang gets one warning.
 std::optional<Error> network_gap(const Context& c, const Pod& pod, std::string_view path) {
-  const std::int64_t on_node = largest(c, pod.shape, c.cluster.product_node_gpus);
+  const std::int64_t on_node = largest_of(c.cluster, pod.shape, c.cluster.product_node_gpus);
   const bool several = pod.gang.size > 1 && pod.gang.uniform && pod.gang.rank <= 0 &&
                        pod.shape.gpus * pod.gang.size > on_node;
   const bool chosen = pod.host_network || asks_rdma(pod.shape) ||
@@ -115,10 +99,9 @@ std::optional<Error> network_gap(const Context& c, const Pod& pod, std::string_v
   const auto rdma = std::find_if(offered.begin(), offered.end(), [](const ResourceCount& r) {
     return r.count > 0 && is_rdma(r.name);
   });
-  const auto with = std::find_if(pod.containers.begin(), pod.containers.end(),
-                                 [](const ContainerNote& n) { return n.gpus > 0; });
+  const ContainerNote* const with = gpu_container(pod);
   const std::string why = ": its gang is on several nodes";
-  if (rdma == offered.end() || with == pod.containers.end()) {
+  if (rdma == offered.end() || with == nullptr) {
     return Error{ErrorCode::kInvalid, std::string(path) + "spec.hostNetwork", "",
                  "is not set, want true, as no node offers RDMA" + why};
   }
@@ -140,6 +123,12 @@ std::optional<Error> replica_gap(const Pod& pod) {
 }
 
 }  // namespace
+
+const ContainerNote* gpu_container(const Pod& pod) {
+  const auto found = std::find_if(pod.containers.begin(), pod.containers.end(),
+                                  [](const ContainerNote& note) { return note.gpus > 0; });
+  return found == pod.containers.end() ? nullptr : &*found;
+}
 
 std::vector<Error> alignment_gaps(const Context& c, const Pod& pod, std::string_view path) {
   if (as_offered(pod.shape).kind != GpuKind::kWhole || pod.shape.gpus < 2) return {};

@@ -87,9 +87,8 @@ std::optional<Decision> domain_refusal(const Context& c, const Pod& pod, std::st
 }
 
 void add_domain_claim(const Pod& pod, std::string_view review_uid, PatchWriter& patch) {
-  const auto user = std::find_if(pod.containers.begin(), pod.containers.end(),
-                                 [](const ContainerNote& note) { return note.gpus > 0; });
-  if (user == pod.containers.end()) return;
+  const ContainerNote* const user = gpu_container(pod);
+  if (user == nullptr) return;
   const std::string name(names::kDomainClaim);
   const std::string of = domain_name_of(pod, review_uid);
   append_to_list("/spec/resourceClaims", pod.claims.listed,

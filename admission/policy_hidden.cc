@@ -13,22 +13,11 @@ constexpr std::string_view kAskFirst =
 constexpr std::string_view kAskForAll =
     "want it left out, or as many GPUs asked for as the node has: it shows more than the request";
 
-bool allows(const PodShape& shape, const std::string& product) {
-  return shape.products.empty() ||
-         std::find(shape.products.begin(), shape.products.end(), product) != shape.products.end();
-}
-
 // True if the pod requests every GPU of any node that could hold it. If no such node is known yet
 // the answer is unknown, and the pod does not start either.
 bool asks_whole_node(const ClusterView& cluster, const PodShape& shape) {
   if (shape.kind != GpuKind::kWhole) return false;
-  std::int64_t most = 0;
-  for (std::size_t i = 0; i < cluster.product_node_gpus.size(); ++i) {
-    if (allows(shape, cluster.products[i].product)) {
-      most = std::max(most, cluster.product_node_gpus[i]);
-    }
-  }
-  return shape.gpus >= most;
+  return shape.gpus >= largest_of(cluster, shape, cluster.product_node_gpus);
 }
 
 Error hidden(const Pod& pod, std::string field, std::string_view got) {

@@ -137,6 +137,8 @@ std::string route_pod(const Context& c, Pod& pod);
 // Returns each field of a pod of several whole GPUs that prevents its alignment, with the value to
 // write. docs/kubernetes.md has the table of these fields. `path` is the argument of read_pod().
 std::vector<Error> alignment_gaps(const Context& c, const Pod& pod, std::string_view path);
+// Returns the first container that requests GPUs; nullptr: there is none.
+const ContainerNote* gpu_container(const Pod& pod);
 // Adds the gaps to `d` as warnings, unless the alignment of the namespace is off. The first pod of
 // a gang on several nodes also gets a warning if it asks for neither RDMA nor the network of the
 // node. A pod with several replicas in one container gets a warning in any case.
@@ -148,6 +150,12 @@ std::optional<Decision> unaligned(const Context& c, const Pod& pod, std::string_
 // Returns why the present fleet could not hold the pod, even if no other pod were on the fleet. The
 // text is empty if the fleet could hold the pod, or if the fleet is unknown.
 std::string exceeds_fleet(const ClusterView& cluster, const Pod& pod);
+// True if the pod may use GPUs of this product.
+bool allows_product(const PodShape& shape, const std::string& product);
+// Returns the largest entry among the products that the pod may use; 0: not known. `by_product` has
+// one entry for each of ClusterView::products.
+std::int64_t largest_of(const ClusterView& cluster, const PodShape& shape,
+                        const std::vector<std::int64_t>& by_product);
 
 // --- policy_update.cc: a changed pod; policy_owner.cc: a Job or another owner -------------------
 // Decides on a changed pod: only trusted requests may remove the gate or change Subak's keys.

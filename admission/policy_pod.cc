@@ -164,9 +164,8 @@ std::optional<Decision> pod_not_entitled(const Context& c, const Pod& pod) {
 }  // namespace
 
 bool is_joined(const Pod& pod) {
-  const Topology topology = pod.terms.topology;
-  return pod.terms.segment == 0 && (topology == Topology::kNode || topology == Topology::kNvlink ||
-                                    topology == Topology::kNvlinkExclusive);
+  return is_one_nvlink_gang(pod) ||
+         (pod.terms.topology == Topology::kNode && pod.terms.segment == 0);
 }
 
 bool needs_links(const Pod& pod) {
@@ -221,7 +220,7 @@ bool is_one_nvlink_gang(const Pod& pod) {
 bool stays_in_one_clique(const Pod& pod) {
   if (pod.terms.prefer || pod.gang.size == 1) return true;
   if (pod.terms.segment > 0) return pod.gang.size <= pod.terms.segment;
-  return is_one_nvlink_gang(pod) || pod.terms.topology == Topology::kNode;
+  return is_joined(pod);
 }
 
 std::optional<Decision> refusal(const Context& c, const Pod& pod, std::string_view path) {

@@ -14,11 +14,6 @@ struct FleetTotals {
   bool any_product = false;
 };
 
-bool allows_product(const PodShape& shape, const std::string& product) {
-  return shape.products.empty() ||
-         std::find(shape.products.begin(), shape.products.end(), product) != shape.products.end();
-}
-
 FleetTotals totals_of(const ClusterView& cluster, const PodShape& shape) {
   FleetTotals f;
   MilliGpu milli = 0;
@@ -119,6 +114,20 @@ std::string beside_text(const LargestNode& largest, const PodShape& pod) {
 }
 
 }  // namespace
+
+bool allows_product(const PodShape& shape, const std::string& product) {
+  return shape.products.empty() ||
+         std::find(shape.products.begin(), shape.products.end(), product) != shape.products.end();
+}
+
+std::int64_t largest_of(const ClusterView& cluster, const PodShape& shape,
+                        const std::vector<std::int64_t>& by_product) {
+  std::int64_t most = 0;
+  for (std::size_t i = 0; i < by_product.size(); ++i) {
+    if (allows_product(shape, cluster.products[i].product)) most = std::max(most, by_product[i]);
+  }
+  return most;
+}
 
 std::string exceeds_fleet(const ClusterView& cluster, const Pod& pod) {
   if (!cluster.synced && !cluster.owned) return {};
