@@ -9,7 +9,6 @@
 #include "core/cut.h"
 #include "core/duration.h"
 #include "core/limits.h"
-#include "core/names.h"
 #include "kube/json.h"
 #include "kube/node/node_gpus.h"
 #include "kube/node/node_mig.h"
@@ -40,7 +39,7 @@ class NodeReader {
       error_->field = "node " + spec_.name + ": " + error_->field;
       return *error_;
     }
-    const bool labelled = devices_ == nullptr || add_devices();
+    if (devices_ != nullptr) add_devices();
     const bool none_works = !has_gpus(allocatable_);
     if (none_works && !has_gpus(capacity_)) read_labelled_resources();
     const ResourceCounts& counts = none_works && has_gpus(capacity_) ? capacity_ : allocatable_;
@@ -48,7 +47,6 @@ class NodeReader {
     if (auto error = read_gpus(capacity_, counts, options_.extra_gpus, spec_, contradictions)) {
       return *error;
     }
-    if (!labelled) drop_product_label();
     read_nvlink(spec_, contradictions);
     read_node_labels(options_.labels, spec_, contradictions);
     spec_.gpus_unknown = none_works && (spec_.gpus > 0 || names_gpus());
@@ -109,9 +107,8 @@ class NodeReader {
     }
   }
 
-  // Adds the devices of DRA to the resources. Returns false if it has added the label of the
-  // product, which a driver of DRA does not write, for read_gpus() alone.
-  bool add_devices() {
+  // Adds the devices of DRA to the resources. Their product counts if no label names one.
+  void add_devices() {
     std::int64_t claimable = 0;
     const bool plugin = has_gpus(allocatable_);
     for (const auto& [name, count] : devices_->allocatable) {
@@ -125,12 +122,7 @@ class NodeReader {
     if (!plugin && devices_->only_by_claim) {
       spec_.taints.push_back({std::string(kOnlyByClaim), "", "NoSchedule"});
     }
-    if (devices_->product.empty() || !find_label(spec_, names::kLabelProduct).empty()) return true;
-    spec_.labels.push_back({std::string(names::kLabelProduct), devices_->product});
-    return false;
-  }
-  void drop_product_label() {
-    std::erase_if(spec_.labels, [](const Label& l) { return l.key == names::kLabelProduct; });
+    spec_.product = devices_->product;
   }
 
   // The kubelet reports 0 of each resource of a device plugin that has stopped.

@@ -56,6 +56,7 @@ class GpuReader {
 
   void read() {
     product_ = find_label(node_, names::kLabelProduct);
+    if (product_.empty()) product_ = node_.product;
     node_.product = base_product(product_);
     if (product_.empty()) node_.product = gke_product(find_label(node_, names::kGkeAccelerator));
     const std::string partition = find_label(node_, names::kGkePartition);

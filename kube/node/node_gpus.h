@@ -26,10 +26,10 @@ std::string find_label(const NodeSpec& node, std::string_view key);
 // contradicts nvidia.com/gpu.count=1".
 using Contradictions = std::vector<std::string>;
 
-// Sets product, gpus, unhealthy_gpus, replicas, mig_gpus and mig of a node whose labels are set.
-// `extra` has resources that count as whole GPUs besides NVIDIA's. If statements contradict each
-// other, the node gets the smallest stated number of GPUs, at least one. Error: more GPUs than a
-// node may have.
+// Sets product, gpus, unhealthy_gpus, replicas, mig_gpus and mig of a node whose labels are set. If
+// no label names the product, NodeSpec::product counts as that label. `extra` has resources that
+// count as whole GPUs besides NVIDIA's. If statements contradict each other, the node gets the
+// smallest stated number of GPUs, at least one. Error: more GPUs than a node may have.
 std::optional<Error> read_gpus(const ResourceCounts& capacity, const ResourceCounts& allocatable,
                                const ExtraGpuResources& extra, NodeSpec& node, Contradictions& out);
 
