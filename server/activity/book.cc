@@ -18,6 +18,15 @@ Error too_large(const Record&) {
 
 }  // namespace
 
+ActivityDay ActivityBook::record_of(std::int64_t day, const Hours& hours) {
+  ActivityDay record{day, {}};
+  for (const auto& [key, sums] : hours) {
+    const auto& [hour, payer, state, product] = key;
+    record.hours.push_back({hour, payer, state, product, sums});
+  }
+  return record;
+}
+
 std::optional<Error> ActivityBook::load(Store& store, TimeMs now) {
   std::map<JobId, JobActivity> jobs;
   std::map<std::int64_t, Hours> days;
@@ -68,14 +77,7 @@ std::optional<Error> ActivityBook::write(Store& store) {
         error = too_large(record);
       }
     };
-    for (const std::int64_t day : changed_) {
-      ActivityDay record{day, {}};
-      for (const auto& [key, sums] : days_[day]) {
-        const auto& [hour, payer, state, product] = key;
-        record.hours.push_back({hour, payer, state, product, sums});
-      }
-      add(day, record);
-    }
+    for (const std::int64_t day : changed_) add(day, record_of(day, days_[day]));
     ActivityJobs record{until_ms_, {}};
     for (const auto& [id, job] : jobs_) record.jobs.push_back(job);
     add(kJobsPart, record);
@@ -238,12 +240,7 @@ std::optional<ActivityDay> ActivityBook::day(std::int64_t day) const {
   const MutexLock lock(mutex_);
   const auto at = days_.find(day);
   if (at == days_.end()) return std::nullopt;
-  ActivityDay out{day, {}};
-  for (const auto& [key, sums] : at->second) {
-    const auto& [hour, payer, state, product] = key;
-    out.hours.push_back({hour, payer, state, product, sums});
-  }
-  return out;
+  return record_of(day, at->second);
 }
 
 std::vector<IdleJob> ActivityBook::idle_jobs(ClusterId cluster) const {

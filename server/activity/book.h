@@ -102,6 +102,8 @@ class ActivityBook {
     std::string pod_uid;
   };
 
+  // Returns the record of a UTC day with these sums.
+  static ActivityDay record_of(std::int64_t day, const Hours& hours);
   // Adds the time of one pod from the last observation until `now`. `seen` has no devices: the time
   // is not observed.
   void add_pod(const OpenUsage& pod, const PodActivity& seen, TimeMs now, JobNow& job)
