@@ -5,29 +5,14 @@
 
 #include "cli/setup/preflight.h"
 #include "tests/fuzz/common/fuzz.h"
+#include "tests/fuzz/common/one_answer.h"
 
 namespace {
 
 using namespace subak;
 
-// Every answer is this text, and every list has one page.
-class SameAnswer final : public cli::KubeCaller {
- public:
-  explicit SameAnswer(std::string_view text) : text_(text) {}
-  Reply call(const KubeCall& call) override {
-    Reply reply;
-    reply.answer.outcome = Outcome::kDone;
-    reply.body = call.path.find("&continue=") == std::string::npos ? text_ : "{}";
-    return reply;
-  }
-  void wait(DurationMs) override {}
-
- private:
-  const std::string text_;
-};
-
 std::vector<cli::Finding> findings(std::string_view text) {
-  SameAnswer api(text);
+  OneAnswer api(text);
   cli::GpuOperatorFacts facts;
   std::vector<std::string> unread;
   const auto nodes = api.list("/api/v1/nodes", "",

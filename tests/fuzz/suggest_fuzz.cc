@@ -5,26 +5,11 @@
 #include "cli/text/failure.h"
 #include "server/api/convert/convert.h"
 #include "tests/fuzz/common/fuzz.h"
+#include "tests/fuzz/common/one_answer.h"
 
 namespace {
 
 using namespace subak;
-
-// Every list is this text, and has one page.
-class OneAnswer final : public cli::KubeCaller {
- public:
-  explicit OneAnswer(std::string_view text) : text_(text) {}
-  Reply call(const KubeCall& call) override {
-    Reply reply;
-    reply.answer.outcome = Outcome::kDone;
-    reply.body = call.path.find("&continue=") == std::string::npos ? text_ : "{}";
-    return reply;
-  }
-  void wait(DurationMs) override {}
-
- private:
-  const std::string text_;
-};
 
 AccountSpec spec_of(const cli::AccountWish& wish) {
   v1::UpdateAccountRequest request;
