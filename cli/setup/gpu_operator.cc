@@ -73,7 +73,7 @@ class OperatorJudge {
     if (unready.empty()) return;
     if (kinds.size() > 1) {
       say(Level::kBlocker, "a ClusterPolicy and a GPUCluster exclude each other", some(unready),
-          "delete the GPUCluster, since Subak counts the GPUs of the device plugin");
+          "keep the ClusterPolicy for the device plugin, or the GPUCluster for the DRA driver");
     } else {
       say(Level::kWarning, "the GPU Operator is not ready", some(unready),
           "kubectl get pods -n " + f_.ns + "; nodes with a part that is not ready get no new pods");
