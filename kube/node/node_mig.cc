@@ -44,7 +44,7 @@ bool is_same_size(const std::string& product, std::string_view one, std::string_
   return a != nullptr && b != nullptr && a->units == b->units && a->compute == b->compute;
 }
 
-// Returns the slices that exist, without profiles of which there is no slice.
+// Returns the slices of the node. A profile whose count is 0 is not in the result.
 std::vector<MigSlices> existing(const NodeSpec& node) {
   std::vector<MigSlices> slices;
   std::copy_if(node.mig.begin(), node.mig.end(), std::back_inserter(slices),

@@ -19,8 +19,8 @@ inline constexpr std::string_view kLabelMigConfig = "nvidia.com/mig.config";
 // people. `node` has its GPUs. `none_works`: no GPU is allocatable, so the slices of `node` are not
 // compared with the requested configuration.
 //
-// Only names that MIG Manager generates (placement/gpus/mig_config.h) say what is requested. With
-// another name, the state alone decides.
+// MIG Manager generates the names of its configurations (placement/gpus/mig_config.h). Such a name
+// says which slices are requested. If the label has another name, only the state is read.
 // Sources: documentation of mig-parted and of the GPU Operator ("GPU Operator with MIG").
 std::vector<std::string> mig_manager_causes(const NodeSpec& node, bool none_works);
 

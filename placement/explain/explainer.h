@@ -63,8 +63,9 @@ class Explainer {
   void no_matching(const Demand& d);
   void no_slices(const Pods& p);
   void exceeds_fleet();
-  // Reports MIG slices, and each resource other than GPUs, of which the pod asks for more than any
-  // matching node has, even if empty. Returns false if there is no such resource.
+  // Compares the pod with each matching node as if the node were empty. Reports the MIG slices and
+  // other resources, but not the GPUs, of which no node has enough. Returns false if there are
+  // none.
   bool too_large(const Demand& d);
   // Reports if each matching node gives one container fewer GPUs or replicas than one container of
   // the pod asks for. Returns false if some matching node gives enough.

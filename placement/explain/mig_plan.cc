@@ -161,8 +161,8 @@ class Planner {
     best = std::move(advice);
   }
 
-  // Returns how many more milli-GPU of what waits a change of the free amounts serves; 0 if it
-  // serves less of anything.
+  // Returns the gain of a change of the free amounts, in milli-GPU: how much more of the demand can
+  // start. Returns 0 if less of any resource can start.
   MilliGpu gain_of(const Amounts& free, const Amounts& change) const {
     MilliGpu gain = 0;
     for (const auto& [profile, count] : change) {

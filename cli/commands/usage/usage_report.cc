@@ -84,7 +84,8 @@ Sum figures_of(const v1::UsageRow& row) {
   return sum;
 }
 
-// Adds the cost of each row's product and day, and collects what has no price.
+// Adds up the cost of rows by the prices of their products, and collects the products that have no
+// price.
 class Pricing {
  public:
   explicit Pricing(PriceList list) : list_(std::move(list)) {}
