@@ -76,4 +76,8 @@ inline constexpr std::size_t kMaxDeviceKinds = 4096;
 inline constexpr std::size_t kMaxSelectorBytes = 10u << 10;
 inline constexpr int kMaxSelectorDepth = 32;
 
+// A node of a ComputeDomain is late if it has not been ready for this long. NVIDIA's daemon has its
+// own restarts within that time.
+inline constexpr DurationMs kDomainNodeLateMs = 5 * kMinuteMs;
+
 }  // namespace subak::limits

@@ -36,6 +36,7 @@ struct DeviceClass {
   std::vector<std::string> selectors;
   // The resource that stands for the class in pods, such as "nvidia.com/gpu"; empty: there is none.
   std::string extended_resource;
+  friend bool operator==(const DeviceClass&, const DeviceClass&) = default;
 };
 
 // One request of a claim, or one alternative of a request.

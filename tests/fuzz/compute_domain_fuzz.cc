@@ -54,8 +54,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   }
   std::string unreadable, changed;
   DomainCache cache({.unreadable = [&](const std::string& why) { unreadable = why; },
-                     .offers_changed = [&](const std::string& node) { changed = node; },
-                     .template_changed = [&](const std::string& key) { changed = key; }});
+                     .offers_changed = [&](const std::string& node) { changed = node; }});
   WatchEvent event;
   event.kind = WatchKind::kModified;
   event.object = object;

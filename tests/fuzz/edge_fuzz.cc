@@ -92,7 +92,7 @@ struct World {
     cache.claims().devices().take_changed_nodes();
     cache.claims().take_outdated();
     cache.marks().take_outdated();
-    cache.nodes().take_other_offers();
+    cache.nodes().take_changed();
     while (auto news = cache.outbox().next(known)) {
       apply(std::move(news->body));
       cache.outbox().answered(news->uid);

@@ -62,15 +62,7 @@ ClusterCache::ClusterCache(std::string cluster, ExtraGpuResources extra,
                       ++unreadable_.count;
                       unreadable_.last = why;
                     },
-                .offers_changed = [this](const std::string& node) { nodes_.put_other_offer(node); },
-                .template_changed =
-                    [this](const std::string& key) {
-                      for (const std::string& uid : marks_.gated()) {
-                        const auto& of = pods_.at(uid).gpu->claims.templates;
-                        if (std::find(of.begin(), of.end(), key) != of.end())
-                          marks_.put_outdated(uid);
-                      }
-                    }}),
+                .offers_changed = [this](const std::string& node) { nodes_.put_changed(node); }}),
       nodes_(
           node_options_, claims_.devices(), outbox_,
           [this](const std::string& node) { return may_have_pods(node); },
@@ -219,14 +211,12 @@ void ClusterCache::see_gpu_pod(const std::string& uid, PodEntry& entry, const Po
   gpu.kept_closed = find_text(pod.annotations, names::kKeptClosed);
   gpu.let_go_to = record.let_go_to;
   gpu.release = {};
-  gpu.claims.templates.clear();
   if (record.gated) {
     if (auto read = read_gated_pod(object)) gpu.release = std::move(read).value();
-    for (const Text of : pod.claims.templates)
-      gpu.claims.templates.push_back(domain_key(entry.ns, of));
   }
-  gpu.claims.domain =
-      pod.claims.domain_template.empty() ? "" : domain_key(entry.ns, pod.claims.domain_template);
+  gpu.claims.domain = pod.claims.domain_template.empty()
+                          ? ""
+                          : namespaced_name(entry.ns, pod.claims.domain_template);
   owned_.add(gpu);
   count_user(domains_, gpu, 1);
   marks_.set_gated(uid, gpu.gated && !gpu.ended && !gpu.going);

@@ -55,12 +55,9 @@ struct ClaimsPart {
   std::string unknown;
   // The pod pays for a claim that another pod paid for before, from when the core gets the pod.
   bool pays_later = false;
-  // The key of the ComputeDomain of the pod's gang (domain_key()), if the pod has Subak's claim for
-  // it. Else empty.
+  // The key of the ComputeDomain of the pod's gang (namespaced_name()). Empty if the pod has no
+  // claim of Subak for it.
   std::string domain;
-  // The keys of the templates from which the pod's other claims are made. Empty unless the pod is
-  // gated.
-  std::vector<std::string> templates;
 };
 
 // The part of an entry for pods that request GPUs or have had Subak's gate. Only the cache writes

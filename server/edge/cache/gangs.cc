@@ -16,7 +16,7 @@ std::int64_t number_of(Text text) {
 
 // Returns the pod's LeaderWorkerSet and sets its uid; nullptr: it is not known.
 const OwnerEntry* find_worker_set(const OwnerCache& owners, const Pod& pod, std::string& uid) {
-  uid = owners.worker_set(worker_set_key(pod.ns, worker_set_of(pod)));
+  uid = owners.worker_set(namespaced_name(pod.ns, worker_set_of(pod)));
   return uid.empty() ? nullptr : owners.find(uid);
 }
 
@@ -114,7 +114,7 @@ std::vector<std::string> awaited_owners(const OwnerCache& owners, const Pod& pod
   const bool has_owner = !set.empty() || pod.owner.kind == "Job";
   if (!has_owner || !is_read || !pod.gated()) return {};
   std::vector<std::string> awaited{set.empty() ? std::string(pod.owner.uid)
-                                               : worker_set_key(pod.ns, set)};
+                                               : namespaced_name(pod.ns, set)};
   const OwnerEntry* const owner = owners.find(std::string(pod.owner.uid));
   if (owner != nullptr) awaited.push_back(owner->parent);
   return awaited;

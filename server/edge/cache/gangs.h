@@ -14,10 +14,9 @@
 namespace subak {
 
 // Finds the gang of a pod from the pod's owner. It writes the gang and its size into `pod`. For a
-// pod of a LeaderWorkerSet, it also writes into `entry` how many pods of its
-// group ask for no GPUs. False: the owner is
-// not known yet. If the pod's own labels state the gang, find_gang() returns true and changes
-// nothing.
+// pod of a LeaderWorkerSet, it also writes into `entry` how many pods of its group ask for no GPUs.
+// False: the owner is not known yet. If the pod's own labels state the gang, find_gang() returns
+// true and changes nothing.
 bool find_gang(const OwnerCache& owners, Pod& pod, PodEntry& entry);
 // Returns the owners for which a pod must wait: uids, or "namespace/name" of a LeaderWorkerSet.
 // Empty: the pod need not wait. A pod without Subak's gate never waits, since the size of its gang
@@ -32,10 +31,10 @@ bool makes_more(const OwnerCache& owners, const std::string& gang_owner);
 
 // Returns the members of a gang that are created only when the first members run
 // (docs/design/0037). late_pods() derives these members from the owner of `pod`, which is the
-// gang's first pod. `first` is its record. nullopt:
-// there are none. Admission may change the resource request of each pod. The first pods, which
-// exist, show this change; the owner's template does not. So a later member of the same template
-// gets the shape of the first pods. The implementation is in late_pods.cc.
+// gang's first pod. `first` is its record. nullopt: there are none. Admission may change the
+// resource request of each pod. The first pods, which exist, show this change; the owner's template
+// does not. So a later member of the same template gets the shape of the first pods. The
+// implementation is in late_pods.cc.
 std::optional<in::GangSeen> late_pods(const OwnerCache& owners, const std::string& cluster,
                                       const Pod& pod, const PodRecord& first);
 

@@ -23,7 +23,7 @@ std::optional<in::GangSeen> late_in_group(const std::string& cluster, const Pod&
 std::optional<in::GangSeen> late_workers(const OwnerCache& owners, const std::string& cluster,
                                          const Pod& pod, const PodRecord& leader) {
   if (leader.rank != 0 || worker_set_of(pod).empty()) return std::nullopt;
-  const std::string set_uid = owners.worker_set(worker_set_key(pod.ns, worker_set_of(pod)));
+  const std::string set_uid = owners.worker_set(namespaced_name(pod.ns, worker_set_of(pod)));
   const OwnerEntry* const set = set_uid.empty() ? nullptr : owners.find(set_uid);
   const bool its = set != nullptr && leader.owner.starts_with(set_uid + "+");
   if (!its || set->late == nullptr || set->without_gpus > 0) return std::nullopt;

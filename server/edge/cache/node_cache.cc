@@ -32,7 +32,7 @@ void NodeCache::clear() {
   silent_.clear();
   outdated_.clear();
   operands_.clear();
-  other_offers_.clear();
+  changed_.clear();
 }
 
 std::string NodeCache::see(const WatchEvent& event, TimeMs now_ms) {
@@ -93,13 +93,10 @@ bool NodeCache::upgrades_driver(const std::string& node) const {
 
 void NodeCache::see_operand(const std::string& uid, const std::string& node,
                             const OperandPod& pod) {
-  if (operands_.see(uid, node, pod) && entries_.contains(node)) put_outdated(node);
+  if (operands_.see(uid, node, pod)) put_changed(node);
 }
 
-void NodeCache::forget_operand(const std::string& uid) {
-  const std::string node = operands_.forget(uid);
-  if (!node.empty() && entries_.contains(node)) put_outdated(node);
-}
+void NodeCache::forget_operand(const std::string& uid) { put_changed(operands_.forget(uid)); }
 
 TimeMs NodeCache::lost_ms(const std::string& node) const {
   const auto found = entries_.find(node);

@@ -73,7 +73,7 @@ class NodeCache {
   bool upgrades_driver(const std::string& node) const;
 
   // Takes a pod of the GPU Operator on a node. While no pod of a part is ready, the node is unfit.
-  // If that changes, take_outdated() has the node.
+  // If that changes, take_changed() has the node.
   void see_operand(const std::string& uid, const std::string& node, const OperandPod& pod);
   // The pod is gone. Does nothing for an unknown pod.
   void forget_operand(const std::string& uid);
@@ -93,11 +93,11 @@ class NodeCache {
   std::set<std::string> take_outdated() { return std::exchange(outdated_, {}); }
   // Marks a node to be read again, for example after a read that could not begin.
   void put_outdated(const std::string& name) { outdated_.insert(name); }
-  // take_other_offers() and put_other_offer() do the same for nodes whose devices or
-  // offer of a channel have changed. A node that is not in the cache is not marked.
-  std::set<std::string> take_other_offers() { return std::exchange(other_offers_, {}); }
-  void put_other_offer(const std::string& name) {
-    if (entries_.contains(name)) other_offers_.insert(name);
+  // take_changed() and put_changed() do the same for nodes whose devices, operands or offer of a
+  // channel have changed. A node that is not in the cache is not marked.
+  std::set<std::string> take_changed() { return std::exchange(changed_, {}); }
+  void put_changed(const std::string& name) {
+    if (entries_.contains(name)) changed_.insert(name);
   }
 
  private:
@@ -133,7 +133,7 @@ class NodeCache {
   std::map<std::string, NodeSpec> silent_;  // by name; not sent yet
   NodeClocks clocks_;
   OperandPods operands_;
-  std::set<std::string> outdated_, other_offers_;  // by name
+  std::set<std::string> outdated_, changed_;  // by name
   ListRound round_;
 };
 

@@ -27,10 +27,6 @@ std::vector<JobsOfSet> jobs_of(const OwnerRecord& set) {
 
 }  // namespace
 
-std::string worker_set_key(std::string_view ns, std::string_view name) {
-  return std::string(ns) + "/" + std::string(name);
-}
-
 std::string OwnerEntry::path() const {
   const std::size_t slash = collection.rfind('/');
   return collection.substr(0, slash) + "/namespaces/" + ns + collection.substr(slash) + "/" + name;
@@ -118,7 +114,7 @@ OwnerCache::Seen OwnerCache::see(const WatchEvent& event, const std::string& col
   const auto before = said();
   read(event, entry);
   if (collection == kWorkerSetsPath) {
-    seen.worker_set = worker_set_key(entry.ns, entry.name);
+    seen.worker_set = namespaced_name(entry.ns, entry.name);
     seen.outdates = std::exchange(worker_sets_[seen.worker_set], seen.uid) != seen.uid;
   }
   if (entry.mark.empty()) {

@@ -72,7 +72,4 @@ class OwnerCache {
   std::map<std::string, std::uint32_t> lists_;
 };
 
-// Returns the key of a LeaderWorkerSet: "namespace/name".
-std::string worker_set_key(std::string_view ns, std::string_view name);
-
 }  // namespace subak

@@ -25,6 +25,10 @@ void read_metadata(json::Value object, WatchEvent& event) {
 
 }  // namespace
 
+std::string namespaced_name(std::string_view ns, std::string_view name) {
+  return std::string(ns) + "/" + std::string(name);
+}
+
 std::uint64_t version_number(std::string_view version) {
   std::uint64_t number = 0;
   const auto [end, error] =

@@ -42,6 +42,8 @@ struct WatchEvent {
 // a larger number (KEP-5504; it is etcd's revision). 0: the version is not a number, so it cannot
 // be compared.
 std::uint64_t version_number(std::string_view version);
+// Returns "namespace/name", which identifies an object of one kind in a cluster.
+std::string namespaced_name(std::string_view ns, std::string_view name);
 
 // Reads events from bytes, which may come in chunks of any size.
 class WatchStream {

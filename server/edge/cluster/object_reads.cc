@@ -64,7 +64,7 @@ void ObjectReads::put_off_pod(const std::string& uid, DurationMs at_least) {
 void ObjectReads::outdate_devices() {
   ClusterCache& cache = context_.cache;
   for (const std::string& node : cache.claims().devices().take_changed_nodes()) {
-    cache.nodes().put_other_offer(node);
+    cache.nodes().put_changed(node);
   }
   for (const std::string& uid : cache.claims().take_outdated()) cache.marks().put_outdated(uid);
 }
@@ -77,8 +77,8 @@ void ObjectReads::read_outdated_nodes() {
               {{"cluster", context_.options.cluster}, {"node", node}, {"behind_ms", off_ms}});
     if (!read_node(node)) nodes.put_outdated(node);
   }
-  for (const std::string& node : nodes.take_other_offers()) {
-    if (!read_node(node)) nodes.put_other_offer(node);
+  for (const std::string& node : nodes.take_changed()) {
+    if (!read_node(node)) nodes.put_changed(node);
   }
 }
 

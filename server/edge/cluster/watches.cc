@@ -127,9 +127,6 @@ void Watches::follow_owners() {
 // A cluster without NVIDIA's driver has no ComputeDomains, and no slices of that driver.
 // The slices of the driver of ComputeDomains have channels, the others have devices.
 void Watches::follow_devices() {
-  ClaimCache& claims = context_.cache.claims();
-  DeviceCache& devices = claims.devices();
-  DomainCache& domains = context_.cache.domains();
   const auto add = [this](const char* path, auto begin, auto see, auto complete) {
     ReflectorSink sink;
     sink.begin = begin;
@@ -146,38 +143,48 @@ void Watches::follow_devices() {
   };
   add(
       kSlicesPath,
-      [this, &claims, &devices, &domains] { domains.begin_slices(), devices.begin_slices(); },
-      [this, &claims, &devices, &domains](const WatchEvent& event) {
+      [this] {
+        context_.cache.domains().begin_slices();
+        context_.cache.claims().devices().begin_slices();
+      },
+      [this](const WatchEvent& event) {
         const bool of_domains =
             json::text_in(event.object, "spec", "driver") == names::kChannelDriver;
-        of_domains ? domains.see_slice(event) : devices.see_slice(event);
+        of_domains ? context_.cache.domains().see_slice(event)
+                   : context_.cache.claims().devices().see_slice(event);
       },
-      [this, &claims, &devices, &domains] {
-        domains.complete_slices(), devices.complete_slices();
+      [this] {
+        context_.cache.domains().complete_slices();
+        context_.cache.claims().devices().complete_slices();
       });
   add(
-      kClassesPath, [this, &claims, &devices, &domains] { devices.begin_classes(); },
-      [this, &claims, &devices, &domains](const WatchEvent& event) { devices.see_class(event); },
-      [this, &claims, &devices, &domains] { devices.complete_classes(); });
+      kClassesPath, [this] { context_.cache.claims().devices().begin_classes(); },
+      [this](const WatchEvent& event) { context_.cache.claims().devices().see_class(event); },
+      [this] { context_.cache.claims().devices().complete_classes(); });
   add(
-      kClaimsPath, [this, &claims, &devices, &domains] { claims.begin_claims(); },
-      [this, &claims, &devices, &domains](const WatchEvent& event) { claims.see_claim(event); },
-      [this, &claims, &devices, &domains] { claims.complete_claims(); });
+      kClaimsPath, [this] { context_.cache.claims().begin_claims(); },
+      [this](const WatchEvent& event) { context_.cache.claims().see_claim(event); },
+      [this] { context_.cache.claims().complete_claims(); });
   add(
       kTemplatesPath,
-      [this, &claims, &devices, &domains] { domains.begin_templates(), claims.begin_templates(); },
-      [this, &claims, &devices, &domains](const WatchEvent& event) {
-        domains.see_template(event), claims.see_template(event);
+      [this] {
+        context_.cache.domains().begin_templates();
+        context_.cache.claims().begin_templates();
       },
-      [this, &claims, &devices, &domains] {
-        domains.complete_templates(), claims.complete_templates();
+      [this](const WatchEvent& event) {
+        context_.cache.domains().see_template(event);
+        context_.cache.claims().see_template(event);
+      },
+      [this] {
+        context_.cache.domains().complete_templates();
+        context_.cache.claims().complete_templates();
       });
   add(
-      kDomainsPath, [this, &claims, &devices, &domains] { domains.begin_domains(); },
-      [this, &claims, &devices, &domains](const WatchEvent& event) {
-        domains.see_domain(event, context_.ports.monotonic_ms());
+      kDomainsPath, [this] { context_.cache.domains().begin_domains(); },
+      [this](const WatchEvent& event) {
+        context_.cache.domains().see_domain(event, context_.ports.monotonic_ms());
       },
-      [this, &claims, &devices, &domains] { domains.complete_domains(); });
+      [this] { context_.cache.domains().complete_domains(); });
 }
 
 // Leases are optional: without them the times that nodes report are taken as they are.

@@ -3,15 +3,23 @@
 #include <algorithm>
 #include <utility>
 
+#include "kube/domain/domain_objects.h"
+
 namespace subak {
 namespace {
 
-std::string key_of(std::string_view ns, std::string_view name) {
-  return std::string(ns) + "/" + std::string(name);
-}
 std::string key_of(json::Value object) {
-  return key_of(json::text_in(object, "metadata", "namespace"),
-                json::text_in(object, "metadata", "name"));
+  return namespaced_name(json::text_in(object, "metadata", "namespace"),
+                         json::text_in(object, "metadata", "name"));
+}
+
+// Returns true if the claim requests a channel of a ComputeDomain.
+bool of_channel(const ClaimSpec& spec) {
+  return std::any_of(spec.requests.begin(), spec.requests.end(), [](const auto& request) {
+    return std::any_of(request.begin(), request.end(), [](const DeviceRequest& one) {
+      return one.device_class == names::kChannelClass;
+    });
+  });
 }
 
 }  // namespace
@@ -45,16 +53,22 @@ void ClaimCache::complete_claims() {
 void ClaimCache::see_template(const WatchEvent& event) {
   const std::string key = key_of(event.object);
   if (event.kind == WatchKind::kDeleted) {
-    templates_.erase(key);
-    return;  // the pods that exist have their claims
+    // The pods that exist have their claims. Only those of a ComputeDomain depend on the template.
+    const auto gone = templates_.extract(key);
+    if (gone && of_channel(gone.mapped().spec)) outdate_pods_of(key);
+    return;
   }
   const auto spec = json::member(event.object, "spec");
   const auto [at, is_new] = templates_.try_emplace(key);
   at->second.list = template_list_;
   if (!is_new || !spec) return;
   at->second.spec = read_claim_spec(*spec);
+  outdate_pods_of(key);
+}
+
+void ClaimCache::outdate_pods_of(const std::string& claim_template) {
   for (const auto& [uid, pod] : pods_) {
-    if (pod.waits && pod.templates.contains(key)) outdated_.insert(uid);
+    if (pod.waits && pod.templates.contains(claim_template)) outdated_.insert(uid);
   }
 }
 
@@ -74,17 +88,17 @@ PodDevices ClaimCache::resolve(const std::string& uid, std::string_view ns, json
   PodUses& uses = pods_[uid];
   uses.waits = json::text_in(pod, "spec", "nodeName").empty();
   for (const ClaimRefs::One& one : claims.claims) {
-    if (!one.claim.empty()) uses.claims.insert(key_of(ns, one.claim));
-    if (!one.claim_template.empty()) uses.templates.insert(key_of(ns, one.claim_template));
+    if (!one.claim.empty()) uses.claims.insert(namespaced_name(ns, one.claim));
+    if (!one.claim_template.empty()) uses.templates.insert(namespaced_name(ns, one.claim_template));
   }
   for (const std::string& name : uses.claims) users_[name].pods.insert(uid);
   PodDevices out;
   for (const ClaimRefs::One& one : claims.claims) {
     if (one.claim_template.empty()) {
-      if (!one.claim.empty() && !add_claim(uid, key_of(ns, one.claim), out)) return out;
+      if (!one.claim.empty() && !add_claim(uid, namespaced_name(ns, one.claim), out)) return out;
       continue;
     }
-    const auto found = templates_.find(key_of(ns, one.claim_template));
+    const auto found = templates_.find(namespaced_name(ns, one.claim_template));
     if (found == templates_.end()) {
       out.state = PodDevices::State::kUnknown;
       out.why = "there is no ResourceClaimTemplate " + one.claim_template;

@@ -96,6 +96,8 @@ class ClaimCache {
   bool add_claim(const std::string& uid, const std::string& name, PodDevices& out);
   // Takes the pod out of its claims, and forgets it.
   void leave_claims(const std::string& uid);
+  // Marks the pods without a node that name the template.
+  void outdate_pods_of(const std::string& claim_template);
   // Marks the pods of a claim.
   void outdate_users(const std::string& claim);
   void claim_gone(const std::string& name);

@@ -85,10 +85,14 @@ void DeviceCache::see_class(const WatchEvent& event) {
   const std::string name(json::text_in(event.object, "metadata", "name"));
   if (name.empty()) return;
   if (event.kind == WatchKind::kDeleted) {
-    classes_.erase(name);
-  } else {
-    classes_.insert_or_assign(name, Class{read_device_class(event.object), class_list_});
+    if (classes_.erase(name) > 0) classes_changed();
+    return;
   }
+  const auto [at, is_new] = classes_.try_emplace(name);
+  at->second.list = class_list_;
+  DeviceClass spec = read_device_class(event.object);
+  if (!is_new && spec == at->second.spec) return;
+  at->second.spec = std::move(spec);
   classes_changed();
 }
 

@@ -32,10 +32,6 @@ ComputeDomainState state_of(const DomainCache::Entry& entry, const ClaimTemplate
 
 }  // namespace
 
-std::string domain_key(std::string_view ns, std::string_view name) {
-  return std::string(ns) + "/" + std::string(name);
-}
-
 std::string domain_path(std::string_view key, bool named) {
   const std::string_view path = kDomainsPath;
   const std::size_t last = path.rfind('/'), slash = key.find('/');
@@ -46,7 +42,7 @@ std::string domain_path(std::string_view key, bool named) {
 }
 
 void DomainCache::put(ComputeDomain object, std::int64_t monotonic_ms) {
-  Entry& entry = domains_[domain_key(object.ns, object.name)];
+  Entry& entry = domains_[namespaced_name(object.ns, object.name)];
   std::map<std::string, std::int64_t> since;
   for (const std::string& node : object.not_ready) {
     const auto known = entry.not_ready_since.find(node);
@@ -63,7 +59,7 @@ void DomainCache::see_domain(const WatchEvent& event, std::int64_t monotonic_ms)
   Result<ComputeDomain> object = read_compute_domain(event.object);
   if (!object) return hooks_.unreadable("a ComputeDomain: " + object.error().message());
   if (event.kind == WatchKind::kDeleted) {
-    forget_domain(domain_key(object->ns, object->name));
+    forget_domain(namespaced_name(object->ns, object->name));
   } else {
     put(std::move(object).value(), monotonic_ms);
   }
@@ -78,7 +74,7 @@ void DomainCache::complete_domains() {
 void DomainCache::see_answered_domain(json::Value value, std::int64_t monotonic_ms) {
   Result<ComputeDomain> object = read_compute_domain(value);
   if (!object) return;
-  const Entry* const known = find(domain_key(object->ns, object->name));
+  const Entry* const known = find(namespaced_name(object->ns, object->name));
   const bool older = known != nullptr && version_number(object->resource_version) <
                                              version_number(known->object.resource_version);
   if (!older) put(std::move(object).value(), monotonic_ms);
@@ -91,7 +87,7 @@ void DomainCache::forget_domain(const std::string& key) {
 void DomainCache::see_template(const WatchEvent& event) {
   const Result<ClaimTemplate> object = read_claim_template(event.object);
   if (!object) return hooks_.unreadable("a ResourceClaimTemplate: " + object.error().message());
-  const std::string key = domain_key(object->ns, object->name);
+  const std::string key = namespaced_name(object->ns, object->name);
   const ClaimTemplate* const known = find_template(key);
   const bool was = known != nullptr && known->of_channel;
   const bool is = event.kind != WatchKind::kDeleted && object->of_channel;
@@ -103,7 +99,6 @@ void DomainCache::see_template(const WatchEvent& event) {
   } else {
     templates_.insert_or_assign(key, Template{*object, template_list_});
   }
-  if (is != was) hooks_.template_changed(key);
 }
 
 void DomainCache::complete_templates() {
@@ -162,7 +157,7 @@ void DomainCache::recognise(Pod& pod) const {
   if (!pod.asks_gpu() || pod.claims.templates.empty()) return;
   std::size_t of_channel = 0;
   for (const Text name : pod.claims.templates) {
-    const ClaimTemplate* const of = find_template(domain_key(pod.ns, name));
+    const ClaimTemplate* const of = find_template(namespaced_name(pod.ns, name));
     if (of != nullptr && of->of_channel) ++of_channel;
   }
   if (of_channel == 0) return;

@@ -26,8 +26,6 @@ namespace subak {
 // The path of the collection of ComputeDomains, which a cluster without NVIDIA's driver lacks.
 inline constexpr const char* kDomainsPath = "/apis/resource.nvidia.com/v1beta1/computedomains";
 
-// Returns "namespace/name".
-std::string domain_key(std::string_view ns, std::string_view name);
 // Returns the path of the ComputeDomain with this key. If `named` is false, it is the path of the
 // collection in the namespace.
 std::string domain_path(std::string_view key, bool named);
@@ -38,8 +36,6 @@ struct DomainHooks {
   std::function<void(const std::string& why)> unreadable;
   // The result of offers_channel() has changed for this node.
   std::function<void(const std::string& node)> offers_changed;
-  // Claims that are made from the template with this key mean something else now.
-  std::function<void(const std::string& key)> template_changed;
 };
 
 class DomainCache {

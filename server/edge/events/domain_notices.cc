@@ -1,6 +1,7 @@
 #include "server/edge/events/domain_notices.h"
 
 #include "core/duration.h"
+#include "core/edge_limits.h"
 #include "core/text.h"
 
 namespace subak {
@@ -13,7 +14,7 @@ void DomainNotices::look(std::int64_t monotonic_ms) {
   for (const auto& [key, entry] : cache_.domains().all()) {
     if (!entry.object.is_ours()) continue;
     for (const auto& [node, since_ms] : entry.not_ready_since) {
-      if (monotonic_ms - since_ms < kDomainNodeLateMs) continue;
+      if (monotonic_ms - since_ms < limits::kDomainNodeLateMs) continue;
       late.emplace(entry.object.uid, node);
       if (!told_.contains({entry.object.uid, node})) tell(entry.object, node);
     }
@@ -39,7 +40,7 @@ void DomainNotices::tell(const ComputeDomain& domain, const std::string& node) {
   event.action = "WatchComputeDomain";
   event.note = "job " + text::job_id_text(domain.job) + ": ComputeDomain " + domain.ns + "/" +
                domain.name + ": status.nodes[" + node + "].status has not been Ready for " +
-               format_duration(kDomainNodeLateMs) +
+               format_duration(limits::kDomainNodeLateMs) +
                "; the pods on the node cannot share memory with the others";
   event.warning = true;
   recorder_.tell(std::move(event));

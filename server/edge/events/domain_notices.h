@@ -8,15 +8,10 @@
 #include <string>
 #include <utility>
 
-#include "core/quantity.h"
 #include "server/edge/cache/cluster_cache.h"
 #include "server/edge/events/event_recorder.h"
 
 namespace subak {
-
-// A node of a ComputeDomain is late if it has not been ready for this long. NVIDIA's daemon has its
-// own restarts within that time.
-inline constexpr DurationMs kDomainNodeLateMs = 5 * kMinuteMs;
 
 class DomainNotices {
  public:

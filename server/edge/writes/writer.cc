@@ -19,7 +19,7 @@ bool is_of_domain(WriteKind kind) {
   return kind == WriteKind::kMakeDomain || kind == WriteKind::kDropDomain;
 }
 
-// Returns the key of the ComputeDomain in make_domain_id() or drop_domain_id().
+// Returns the key of the ComputeDomain in drop_domain_id().
 std::string key_in(const std::string& id) { return id.substr(id.find(' ') + 1); }
 
 CallAnswer refusal_of(std::string message) {

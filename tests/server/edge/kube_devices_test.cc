@@ -76,12 +76,6 @@ class KubeDevices : public Kube {
         phase +
         R"(","conditions":[{"type":"PodScheduled","status":"True","lastTransitionTime":"2026-11-01T00:00:00Z"}]}})");
   }
-  void outdate() {
-    for (const std::string& node : cache.claims().devices().take_changed_nodes()) {
-      cache.nodes().put_other_offer(node);
-    }
-    for (const std::string& uid : cache.claims().take_outdated()) cache.marks().put_outdated(uid);
-  }
   // The last record of a pod that the core would get.
   std::optional<PodRecord> record() {
     std::optional<PodRecord> found;
@@ -136,10 +130,10 @@ TEST_F(KubeDevices, ANodeHasTheDevicesOfItsSlices) {
   EXPECT_EQ(node->product, "NVIDIA-L4");
   ASSERT_EQ(node->taints.size(), 1u);
   outdate();
-  cache.nodes().take_other_offers();
+  cache.nodes().take_changed();
   see_class("gpu.nvidia.com", "nvidia.com/gpu");
   outdate();
-  EXPECT_THAT(cache.nodes().take_other_offers(), ElementsAre("n1"));
+  EXPECT_THAT(cache.nodes().take_changed(), ElementsAre("n1"));
   EXPECT_FALSE(cache.claims().devices().find("n1")->only_by_claim);
 }
 
@@ -148,8 +142,7 @@ TEST_F(KubeDevices, AGatedPodWaitsUntilItsClaimIsKnown) {
   see_claiming("1", kOfTemplate);
   EXPECT_FALSE(record());
   EXPECT_THAT(cache.marks().take_unclaimed(), ElementsAre("1"));
-  EXPECT_THAT(cache.find_gpu_pod("1")->gpu->claims.unknown,
-              HasSubstr("ResourceClaimTemplate one"));
+  EXPECT_THAT(cache.find_gpu_pod("1")->gpu->claims.unknown, HasSubstr("ResourceClaimTemplate one"));
   see_template("one", 2);
   outdate();
   EXPECT_THAT(cache.marks().take_outdated(), ElementsAre("1"));

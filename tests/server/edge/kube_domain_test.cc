@@ -1,6 +1,7 @@
 // ComputeDomains: what the edge sees of them, when it makes and deletes them, and when gates open.
 #include <gmock/gmock.h>
 
+#include "core/edge_limits.h"
 #include "core/limits.h"
 #include "kube_answers.h"
 #include "kube_seen.h"
@@ -166,6 +167,7 @@ TEST_F(KubeDomain, AUsersClaimIsRecognisedByItsTemplate) {
   see_text(claiming("1", true, "", "Pending", own));
   EXPECT_NE(cache.find_gpu_pod("1")->gpu->claims.unknown, "");
   see_template("D", std::string(names::kChannelClass), "own");
+  outdate();
   EXPECT_THAT(cache.marks().take_outdated(10), SizeIs(1));
   see_text(claiming("1", true, "", "Pending", own));
   EXPECT_TRUE(told_pod().terms.compute_domain);
@@ -187,11 +189,11 @@ TEST_F(KubeDomain, ANodeOffersAChannelWhileItsSliceIsThere) {
   see_slice("n1");
   EXPECT_EQ(extended("n1"), 0u) << "the cluster has no ComputeDomains";
   cache.domains().complete_domains();
-  EXPECT_THAT(cache.nodes().take_other_offers(), ElementsAre("n1"));
+  EXPECT_THAT(cache.nodes().take_changed(), ElementsAre("n1"));
   EXPECT_EQ(extended("n1"), 1u);
   EXPECT_EQ(extended("n2"), 0u);
   see_slice("n2");
-  EXPECT_THAT(cache.nodes().take_other_offers(), ElementsAre("n2"));
+  EXPECT_THAT(cache.nodes().take_changed(), ElementsAre("n2"));
   see_slice("n1", WatchKind::kDeleted);
   EXPECT_EQ(extended("n1"), 0u);
   cache.domains().begin_slices();
@@ -326,7 +328,7 @@ TEST_F(KubeDomain, ANodeThatIsNotReadyForFiveMinutesIsReportedOnce) {
   const std::string slow =
       R"({"nodes":[{"name":"n1","status":"NotReady"},{"name":"n2","status":"Ready"}]})";
   see_domain("1-1.1", owner, "subak-t", slow);
-  EXPECT_EQ(look(kDomainNodeLateMs - 1), 0u);
+  EXPECT_EQ(look(limits::kDomainNodeLateMs - 1), 0u);
   see_domain("1-1.1", owner, "subak-t", slow);
   monotonic += 10 * kSecondMs;
   notices.look(monotonic);

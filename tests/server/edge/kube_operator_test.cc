@@ -67,27 +67,27 @@ TEST_F(KubeOperator, ANodeIsFitWhenItsPartsAreReady) {
   see_part("nvidia-operator-validator", "False");
   see_gpu_node();
   EXPECT_EQ(told_node()->unfit, "the GPU Operator's validator is not ready");
-  EXPECT_EQ(cache.nodes().take_outdated(), std::set<std::string>());
+  EXPECT_EQ(cache.nodes().take_changed(), std::set<std::string>());
   see_part("nvidia-operator-validator", "True");
-  EXPECT_EQ(cache.nodes().take_outdated(), std::set<std::string>{"n1"});
+  EXPECT_EQ(cache.nodes().take_changed(), std::set<std::string>{"n1"});
   see_gpu_node();
   EXPECT_EQ(told_node()->unfit, "");
   see_part("nvidia-operator-validator", "True");
-  EXPECT_EQ(cache.nodes().take_outdated(), std::set<std::string>());
+  EXPECT_EQ(cache.nodes().take_changed(), std::set<std::string>());
 }
 
 TEST_F(KubeOperator, WithoutItsDevicePluginTheGpusAreUnknown) {
   see_gpu_node();
   EXPECT_FALSE(told_node()->gpus_unknown);
   see_part("nvidia-device-plugin-daemonset", "False");
-  EXPECT_EQ(cache.nodes().take_outdated(), std::set<std::string>{"n1"});
+  EXPECT_EQ(cache.nodes().take_changed(), std::set<std::string>{"n1"});
   see_gpu_node();
   const auto away = told_node();
   EXPECT_TRUE(away->gpus_unknown);
   EXPECT_EQ(away->gpus, 8);
   EXPECT_EQ(away->unfit, "the GPU Operator's device plugin is not ready");
   see_part("nvidia-device-plugin-daemonset", "False", "gpu-operator", WatchKind::kDeleted);
-  EXPECT_EQ(cache.nodes().take_outdated(), std::set<std::string>{"n1"});
+  EXPECT_EQ(cache.nodes().take_changed(), std::set<std::string>{"n1"});
   see_gpu_node("", "0");
   EXPECT_TRUE(told_node()->gpus_unknown);
 }
@@ -96,7 +96,7 @@ TEST_F(KubeOperator, UsersCannotCloseANode) {
   see_gpu_node();
   told_node();
   see_part("nvidia-operator-validator", "False", "team-a");
-  EXPECT_EQ(cache.nodes().take_outdated(), std::set<std::string>());
+  EXPECT_EQ(cache.nodes().take_changed(), std::set<std::string>());
   see_gpu_node();
   EXPECT_EQ(told_node(), std::nullopt);
 }

@@ -92,6 +92,13 @@ class Kube : public ::testing::Test {
   void see_answered_owner(const std::string& text) {
     cache.see_answered_owner(parser_.parse(text), kJobsPath);
   }
+  // As ObjectReads does in each turn.
+  void outdate() {
+    for (const std::string& node : cache.claims().devices().take_changed_nodes()) {
+      cache.nodes().put_changed(node);
+    }
+    for (const std::string& uid : cache.claims().take_outdated()) cache.marks().put_outdated(uid);
+  }
   std::vector<std::string> told() {
     std::vector<std::string> out;
     while (auto news = cache.outbox().next(Outbox::kAllPodsKnown)) {
