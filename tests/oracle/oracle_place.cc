@@ -18,7 +18,9 @@ bool could_serve(const NodeSpec& n, const GangRequest& gang) {
     const bool gpus = g.shape.kind == GpuKind::kWhole      ? g.shape.gpus <= whole
                       : g.shape.kind == GpuKind::kFraction ? whole >= 1
                                                            : n.replicas > 1;
-    return gpus && (n.cpu_milli == 0 || g.shape.cpu_milli <= n.cpu_milli);
+    const auto& of = g.shape.products;
+    const bool allowed = of.empty() || std::find(of.begin(), of.end(), n.product) != of.end();
+    return allowed && gpus && (n.cpu_milli == 0 || g.shape.cpu_milli <= n.cpu_milli);
   });
 }
 
