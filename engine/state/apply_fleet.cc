@@ -35,11 +35,13 @@ std::vector<std::pair<ProductId, MilliGpu>> intern(Fleet& fleet, const ProductAm
 }  // namespace
 
 void State::on(const fact::ClusterSet& f) {
+  claims_.note_outside_event(log_);
   clusters_.apply(f);
   pass_due_ = true;
 }
 
 void State::on(const fact::ClusterRemoved& f) {
+  claims_.note_outside_event(log_);
   must(clusters_.at(f.id).reservations.empty(), "a removed cluster has no reservations");
   clusters_.apply(f);
   must(!clusters_.all().contains(f.id), "the cluster that goes is gone");
@@ -48,6 +50,7 @@ void State::on(const fact::ClusterRemoved& f) {
 
 // Moves the deadlines of the cluster's holds, which stood still while it was not synced.
 void State::on(const fact::ClusterSynced& f) {
+  claims_.note_outside_event(log_);
   const state::Cluster& cluster = clusters_.at(f.id);
   must(cluster.since_ms <= fact_ms(), "a list was lost before it is complete again");
   const bool again = f.synced && !cluster.synced && cluster.since_ms != 0;
@@ -58,6 +61,7 @@ void State::on(const fact::ClusterSynced& f) {
 }
 
 void State::on(const fact::NodeSet& f) {
+  claims_.note_outside_event(log_);
   if (nodes_.size() == 0 && !log_.restoring()) nodes_.begin_bills(now());
   must(clusters_.at(f.cluster).id == f.cluster, "a node is of a cluster that is there");
   must(fleet_.node(f.id) == nullptr || fleet_.cluster_of(f.id) == f.cluster,
@@ -76,6 +80,7 @@ void State::on(const fact::NodeSet& f) {
 }
 
 void State::on(const fact::NodeRemoved& f) {
+  claims_.note_outside_event(log_);
   const NodeSpec* const spec = fleet_.node(f.id);
   must(spec != nullptr, "the node that goes is there");
   must(allocations_.on(f.id).empty(), "a removed node has no holds");
@@ -95,6 +100,7 @@ void State::on(const fact::NodeRemoved& f) {
 // The half-life is part of every meter, so it may change only while all meters are empty. The
 // decision has checked that.
 void State::on(const fact::PolicySet& f) {
+  claims_.note_outside_event(log_);
   if (f.policy.half_life_ms != tree_.clock().half_life_ms()) {
     tree_.restart_meters(f.policy.half_life_ms, now());
   }
@@ -117,6 +123,7 @@ void State::on(const fact::Finalized& f) {
 }
 
 void State::on(const fact::AccountSet& f) {
+  claims_.note_outside_event(log_);
   must(log_.restoring() || f.revision == tree_.next_revision(f.id),
        "revisions count on one by one");
   const bool fresh = !tree_.exists(f.id) && !log_.restoring();
@@ -134,6 +141,7 @@ void State::on(const fact::AccountSet& f) {
 
 void State::on(const fact::AccountDeleted& f) {
   if (log_.restoring()) return tree_.restore_removed(f.id, f.parent, f.spec, f.revision);
+  claims_.note_outside_event(log_);
   must(jobs_.ready().queued_jobs(f.id) == 0, "nothing of an account that goes waits");
   tree_.remove(f.id, now());
   must(tree_.node(f.id).removed, "an account that went is kept as such");
@@ -214,6 +222,7 @@ void State::on(const fact::NodeBackedOff& f) {
 }
 
 void State::on(const fact::NodeLoad& f) {
+  claims_.note_outside_event(log_);
   must(fleet_.node(f.node) != nullptr, "what takes of a node is on one that is there");
   must(log_.restoring() || !(fleet_.others(f.node) == f.use), "a sum is said when it is another");
   fleet_.set_others(f.node, f.use);
@@ -252,6 +261,7 @@ void State::on(const fact::CountersSnapshot& f) {
     clusters_.apply(f);
   } else {
     nodes_.restore_last(NodeId(f.next_node - 1));
+    claims_.restore_outside_event(f.outside_event_ms);
   }
 }
 

@@ -63,6 +63,7 @@ void State::set_state(Job& job, JobState to) {
 }
 
 void State::on(const fact::JobCreated& f) {
+  claims_.note_outside_event(log_);
   ShapeUse shape = f.origin == JobOrigin::kApi ? fleet_.use(f.id.cluster(), f.request) : ShapeUse();
   Job& job = jobs_.create(f, std::move(shape), now());
   must(clusters_.at(f.id.cluster()).next_job <= f.id.sequence(), "a number is used once");
@@ -170,6 +171,7 @@ void State::on(const fact::GangEmptied& f) {
 }
 
 void State::on(const fact::JobAssigned& f) {
+  claims_.note_outside_event(log_);
   Job& job = jobs_.writable(f.id);
   must(job.state != JobState::kDone && job.state != JobState::kQueued,
        "who gets an account had no place in the queue");
@@ -184,6 +186,8 @@ void State::on(const fact::JobAssigned& f) {
 
 void State::on(const fact::JobMoved& f) {
   Job& job = jobs_.writable(f.id);
+  if (f.to == JobState::kDone || job.extras().preempted == nullptr)
+    claims_.note_outside_event(log_);
   must(!job.active(), "a job that has an attempt ends it first");
   must((f.cause == Cause::kNone) == (f.to != JobState::kDone), "an end has its cause");
   must(f.edit.actor.empty() || f.from == job.state, "who is moved is as it was seen");
@@ -282,6 +286,8 @@ void State::on(const fact::RefusalsForgotten& f) {
 
 void State::on(const fact::AttemptEnded& f) {
   Job& job = jobs_.writable(f.id);
+  if (f.cause != Cause::kPreempted && job.stop != Cause::kPreempted)
+    claims_.note_outside_event(log_);
   must(f.attempt == job.attempt && f.cause != Cause::kNone, "an attempt ends once, of a cause");
   must(job.active() || job.state == JobState::kRunning,
        "an attempt that ends had a hold or was asked to end");
@@ -355,6 +361,7 @@ void State::on(const fact::PodBound& f) {
   must(is_charged(*this, pod, f.at_ms), "a hold is charged up to its bind");
   if (!(pod.slot == f.slot)) {  // another party bound it elsewhere
     allocations_.move(job, f.rank, f.slot, now());
+    claims_.note_outside_event(log_);
     pass_due_ = true;
   }
   allocations_.bind(job, f.rank, now());
@@ -377,6 +384,7 @@ void State::on(const fact::PodGone& f) {
   must(job.state != JobState::kDone, "a pod that goes is of a live job");
   must(f.at_ms <= now(), "who is gone went before");
   if (job.pods.at(f.rank).holds_slot()) {
+    if (job.stop != Cause::kPreempted) claims_.note_outside_event(log_);
     if (!f.rejection.error.empty()) {  // older stores have rejections without an error
       const std::string& node = fleet_.node(job.pods[f.rank].slot.node)->name;
       job.make_extras().rejected =

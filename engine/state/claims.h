@@ -19,6 +19,7 @@
 #include "accounting/tree.h"
 #include "core/ids.h"
 #include "engine/state/jobs/job.h"
+#include "engine/state/log_position.h"
 #include "model/fact.h"
 #include "placement/fleet/fleet.h"
 
@@ -65,6 +66,9 @@ class Claims {
   // Returns the claim whose victim the job is, even if the job has already ended. nullptr: the job
   // is no victim.
   const Claim* by(JobId victim) const;
+  // The time of the last outside event. An outside event is an arrival or an end of a job, an edit,
+  // or a change of a node. It is not caused by a preemption. 0: there was no event yet.
+  TimeMs outside_event_ms() const { return outside_event_ms_; }
 
   // --- facts -------------------------------------------------------------------------------------
   // Makes the claim `f` of the queued job `job`, whose request is in use. `ended` has the victims
@@ -75,6 +79,11 @@ class Claims {
   void victim_ended(JobId job);
   // Ends the claim of this job. Does nothing if the job claims nothing.
   void end(JobId claimant);
+  // Records an outside event at the time of the present fact. A fact of a checkpoint is no event.
+  void note_outside_event(const LogPosition& log) {
+    if (!log.restoring()) outside_event_ms_ = log.fact_ms();
+  }
+  void restore_outside_event(TimeMs at_ms) { outside_event_ms_ = at_ms; }
   // Passes all claims on as facts.
   void snapshot(const Sink& sink) const;
 
@@ -102,6 +111,7 @@ class Claims {
   // The victims whose claimed attempt is over.
   std::set<JobId> ended_;
   std::set<JobId> by_class_;
+  TimeMs outside_event_ms_ = 0;
 };
 
 }  // namespace subak::state

@@ -99,7 +99,8 @@ void snapshot_before_live(const State& s, const FactSink& sink, SnapshotParts wh
   if (s.fact_version() > 1) sink(fact::Finalized{s.fact_version(), {}});
   sink(fact::PolicySet{s.policy(), {}});
   s.clusters().snapshot(sink);
-  sink(fact::CountersSnapshot{ClusterId(), 0, s.nodes().last().value + 1});
+  sink(fact::CountersSnapshot{ClusterId(), 0, s.nodes().last().value + 1,
+                              s.claims().outside_event_ms()});
   for (const auto& [key, id] : s.nodes().all()) {
     if (what != SnapshotParts::kToLookAhead) sink(billed(s, id, s.fact_ms()));
     const DrainTimes drain = s.nodes().drain_times(id);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "tests/oracle/oracle_quota.h"
 #include "tests/oracle/oracle_text.h"
 
 namespace subak::sim {
@@ -31,6 +32,7 @@ void Oracle::saw(const Input& input, const ApplyOutcome& outcome) {
                           std::holds_alternative<fact::Charged>(f.body);
     if (stale && !days_end) wrong("an old session's word changed something");
     if (f.time_ms != now_) wrong("a fact of another time than its input");
+    if (OracleQuota(*this).is_outside_event(f.body)) ++calm_.events;
     std::visit([this](const auto& body) { on(body); }, f.body);
   }
   if (!outcome.reply.error) {
@@ -323,7 +325,7 @@ void Oracle::on(const fact::StopAsked& f) {
   Job* const j = job(f.id);
   if (f.attempt != j->attempt) wrong(name(f.id, 0) + " is to end in another attempt");
   if (f.cause == Cause::kTimeLimit) judge_limit(*j);
-  if (f.cause == Cause::kPreempted) judge_taken(*j), ++taken_;
+  if (f.cause == Cause::kPreempted) judge_taken(*j), ++calm_.taken, j->last.taken_at = calm_.events;
   drop_claim(f.id);
   unreserve(f.id);
   j->state = JobState::kEnding;
@@ -345,9 +347,10 @@ void Oracle::on(const fact::AttemptEnded& f) {
     close(s.job, s.rank, now_);
   }
   judge_end(*j, f);
+  if (f.cause == Cause::kPreempted) j->last.taken_at = calm_.events;
   j->stop = Cause::kNone;
   j->until = f.until_ms;
-  j->ended = f.cause;
+  j->last.ended = f.cause;
   if (f.to != JobState::kDone) j->started = 0;
   move(*j, f.to);
 }
@@ -360,8 +363,8 @@ void Oracle::move(Job& j, JobState to) {
   for (const Slot& s : slots_) {
     if (s.job == id) wrong("an ended job still holds " + name(s.job, s.rank));
   }
-  const bool own =
-      j.ended == Cause::kFinished || j.ended == Cause::kFailed || j.ended == Cause::kCancelled;
+  const bool own = j.last.ended == Cause::kFinished || j.last.ended == Cause::kFailed ||
+                   j.last.ended == Cause::kCancelled;
   ++done_;
   if (own && is_ours(j) && j.limit != 0 && j.started != 0 && j.started < now_) {
     told_.push_back({kind_of(j), j.overruns > 0, done_});

@@ -53,9 +53,9 @@ class Oracle {
   std::size_t reservations() const { return reservations_; }  // made or moved
   std::size_t beside_whole() const {
     return beside_whole_;
-  }                                             // starts while cliques were left to gangs
-  std::size_t taken() const { return taken_; }  // jobs that gave GPUs back
-  std::size_t fills() const { return fills_; }  // starts on nodes reserved for another job
+  }                                                  // starts while cliques were left to gangs
+  std::size_t taken() const { return calm_.taken; }  // jobs that gave GPUs back
+  std::size_t fills() const { return fills_; }       // starts on nodes reserved for another job
 
  private:
   friend class OracleQuota;
@@ -134,7 +134,11 @@ class Oracle {
     DurationMs limit = 0;
     TimeMs started = 0;
     std::uint32_t overruns = 0;
-    Cause ended = Cause::kNone;  // of its last attempt
+    struct Last {
+      Cause ended = Cause::kNone;  // of its last attempt
+      std::uint64_t taken_at = 0;  // Calm::events when it was preempted last; 0: never
+    };
+    Last last;
   };
   struct Kind {  // of jobs: owner, cluster, name without digits, request
     AccountId leaf;
@@ -365,8 +369,12 @@ class Oracle {
   std::vector<LedgerRow> rows_;               // all
   std::vector<fact::Reserved> reserved_;
   std::vector<fact::Claimed> claims_;  // in force
-  std::size_t taken_ = 0;              // jobs taken back
-  bool claimed_now_ = false;           // the job that starts had a claim
+  struct Calm {
+    std::size_t taken = 0;     // jobs taken back
+    std::uint64_t events = 1;  // outside events, and one
+  };
+  Calm calm_;
+  bool claimed_now_ = false;  // the job that starts had a claim
   std::size_t reservations_ = 0, fills_ = 0, beside_whole_ = 0;
   std::size_t judged_ = 0;
   std::vector<std::string> mistakes_;

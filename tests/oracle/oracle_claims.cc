@@ -76,6 +76,8 @@ void Oracle::judge_victims(const Job& claimant, const fact::Claimed& f) {
       continue;
     }
     const bool ends = v->state == JobState::kEnding;
+    if (!ends && v->last.taken_at == calm_.events)
+      wrong(name(f.job) + " claims from " + name(victim.job) + ", preempted since the last event");
     const std::string why = ends ? "" : OracleQuota(*this).why_not(claimant, f.right, *v);
     if (!why.empty()) wrong(name(f.job) + " claims from " + name(victim.job) + ", " + why);
     if (!ends && victim.ask_ms < v->started + policy_.reclaim_min_run_ms)

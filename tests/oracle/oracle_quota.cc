@@ -134,6 +134,35 @@ std::string OracleQuota::why_not(const Oracle::Job& claimant, ClaimRight right,
          o_.account(claimant.leaf)->spec.path;
 }
 
+bool OracleQuota::is_outside_event(const fact::Body& body) const {
+  const auto job = [&](JobId id) -> const Oracle::Job& {
+    return *std::find_if(o_.jobs_.begin(), o_.jobs_.end(),
+                         [&](const Oracle::Job& j) { return j.id == id; });
+  };
+  const auto gives = [&](JobId id) { return job(id).stop == Cause::kPreempted; };
+  bool inside = std::holds_alternative<fact::AttemptStarted>(body) ||
+                std::holds_alternative<fact::Claimed>(body) ||
+                std::holds_alternative<fact::Charged>(body) ||
+                std::holds_alternative<fact::NodeBilled>(body) ||
+                std::holds_alternative<fact::Reserved>(body) ||
+                std::holds_alternative<fact::PodAdded>(body) ||
+                std::holds_alternative<fact::PodRunning>(body);
+  if (const auto* const f = std::get_if<fact::StopAsked>(&body)) {
+    inside = f->cause == Cause::kPreempted;
+  } else if (const auto* const ended = std::get_if<fact::AttemptEnded>(&body)) {
+    inside = ended->cause == Cause::kPreempted || gives(ended->id);
+  } else if (const auto* const gone = std::get_if<fact::PodGone>(&body)) {
+    inside = gives(gone->job);
+  } else if (const auto* const moved = std::get_if<fact::JobMoved>(&body)) {
+    inside = moved->to != JobState::kDone && job(moved->id).last.taken_at == o_.calm_.events;
+  } else if (const auto* const bound = std::get_if<fact::PodBound>(&body)) {
+    inside = std::any_of(o_.slots_.begin(), o_.slots_.end(), [&](const Oracle::Slot& s) {
+      return s.job == bound->job && s.rank == bound->rank && s.at == bound->slot;
+    });
+  }
+  return !inside;
+}
+
 bool OracleQuota::is_fixed(const Oracle::Job& j) {
   const bool ours = j.origin == JobOrigin::kApi || j.origin == JobOrigin::kPods;
   if (!ours || j.request.terms.not_preemptible) return true;

@@ -36,6 +36,8 @@ class OracleQuota {
   // True if another job is in its turn, which would borrow, and the chosen one could claim from it.
   // A pass serves such a job first (docs/design/0089).
   bool is_served_first(const Oracle::Job& chosen) const;
+  // True if neither a pass nor a preemption causes the fact (docs/design/0084, "Calm").
+  bool is_outside_event(const fact::Body& body) const;
   // Why a job that is not ending may not give; empty: it may.
   std::string why_not(const Oracle::Job& claimant, ClaimRight right, const Oracle::Job& v) const;
 

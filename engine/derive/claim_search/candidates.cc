@@ -69,7 +69,8 @@ void Candidates::add(const state::Job& job) {
     if (stays(job)) return;
     ending_.push_back(&job);
     remove_job(s_, job, left_);
-  } else if (job.leaf != kUnassigned && can_be_preempted(s_, job)) {
+  } else if (job.leaf != kUnassigned && can_be_preempted(s_, job) &&
+             !was_preempted_since_event(s_, job)) {
     const MilliGpu milligpu = holds_of(s_, job, product_);
     if (milligpu > 0) givers_.push_back({&job, milligpu, 0});
   }

@@ -35,6 +35,11 @@ bool can_be_preempted(const State& s, const state::Job& job) {
   return may_be_ended(job) && !state::is_not_preemptible(s.fleet(), job);
 }
 
+bool was_preempted_since_event(const State& s, const state::Job& job) {
+  const state::Preempted* const last = job.extras().preempted.get();
+  return last != nullptr && last->at_ms >= s.claims().outside_event_ms();
+}
+
 bool is_fixed(const State& s, const state::Job& job) {
   if (!job.is_ours() || state::is_not_preemptible(s.fleet(), job)) return true;
   return job.origin == JobOrigin::kPods &&

@@ -18,6 +18,9 @@ bool may_be_ended(const state::Job& job);
 // True if Subak may end the job so that another job gets its GPUs: may_be_ended() is true, and the
 // job is not marked as not preemptible.
 bool can_be_preempted(const State& s, const state::Job& job);
+// True if the job was preempted since the last outside event (state::Claims::outside_event_ms()).
+// Until the next outside event, no claim takes the job's GPUs again (docs/design/0084).
+bool was_preempted_since_event(const State& s, const state::Job& job);
 // True if the job cannot be preempted while its pods run: it is marked as not preemptible, Subak
 // did not start it, or some pod has no controller.
 bool is_fixed(const State& s, const state::Job& job);

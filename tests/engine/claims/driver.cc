@@ -203,6 +203,7 @@ void Driver::bind() {
 // --- the books -----------------------------------------------------------------------------------
 
 void Driver::on(const fact::JobCreated& f) {
+  books_.event_ms = now_;
   Job job;
   job.id = f.id;
   job.leaf = f.leaf;
@@ -233,19 +234,33 @@ void Driver::on(const fact::PodBound& f) {
 }
 
 void Driver::on(const fact::JobMoved& f) {
+  if (f.to == JobState::kDone) books_.event_ms = now_;
   books_.jobs.at(f.id).state = f.to;
   if (f.to != JobState::kQueued) books_.claims.erase(f.id);
   if (f.to == JobState::kDone) books_.jobs.erase(f.id);
 }
 
-void Driver::on(const fact::StopAsked& f) { books_.jobs.at(f.id).state = JobState::kEnding; }
+void Driver::on(const fact::StopAsked& f) {
+  Job& job = books_.jobs.at(f.id);
+  job.state = JobState::kEnding;
+  if (f.cause == Cause::kPreempted) job.preempted_ms = now_;
+}
 
-void Driver::on(const fact::PodGone& f) { books_.jobs.at(f.job).slots.at(f.rank) = {}; }
+void Driver::on(const fact::PodGone& f) {
+  Job& job = books_.jobs.at(f.job);
+  job.slots.at(f.rank) = {};
+  if (job.state != JobState::kEnding) books_.event_ms = now_;
+}
 
 void Driver::on(const fact::PlaceLost& f) { books_.jobs.at(f.job).slots.at(f.rank) = {}; }
 
 void Driver::on(const fact::AttemptEnded& f) {
   Job& job = books_.jobs.at(f.id);
+  if (f.cause == Cause::kPreempted) {
+    if (job.state != JobState::kEnding) job.preempted_ms = now_;
+  } else if (job.state != JobState::kEnding) {
+    books_.event_ms = now_;
+  }
   job.state = f.to;
   job.until_ms = 0;
   job.slots.assign(job.pods.size(), {});

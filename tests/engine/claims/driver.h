@@ -39,6 +39,8 @@ struct Job {
   std::vector<PodSlot> slots;
   // When the launcher ends it. 0: it was not asked.
   TimeMs until_ms = 0;
+  // When it was last asked to end for a claim. 0: never.
+  TimeMs preempted_ms = 0;
 
   bool in_attempt() const {
     return state == JobState::kStarting || state == JobState::kRunning ||
@@ -51,12 +53,19 @@ struct Job {
 struct Books {
   std::map<JobId, Job> jobs;
   std::map<JobId, fact::Claimed> claims;
+  // The time of the last outside event: an arrival, an end, an edit or a change of a node that no
+  // preemption caused.
+  TimeMs event_ms = 0;
 
   // True if some claim counts the job as gone.
   bool is_victim(const Job& job) const;
   // True if an earlier attempt of the job was the victim of a claim that still waits for others. The
   // job gives to no second claim meanwhile.
   bool was_victim(const Job& job) const;
+  // True if the job was preempted since the last outside event, so that it gives to no claim.
+  bool has_given(const Job& job) const {
+    return job.preempted_ms != 0 && job.preempted_ms >= event_ms;
+  }
 
  private:
   bool has_victim(JobId job, std::uint32_t attempt, bool same) const;
@@ -131,6 +140,10 @@ class Driver {
   void on(const fact::PlaceLost& f);
   void on(const fact::AttemptEnded& f);
   void on(const fact::Claimed& f);
+  void on(const fact::NodeSet& /*f*/) { books_.event_ms = now_; }
+  void on(const fact::NodeRemoved& /*f*/) { books_.event_ms = now_; }
+  void on(const fact::AccountSet& /*f*/) { books_.event_ms = now_; }
+  void on(const fact::PolicySet& /*f*/) { books_.event_ms = now_; }
   template <class Other>
   void on(const Other& /*f*/) {}
 

@@ -303,7 +303,8 @@ bool Exhaustive::some_set_fits(const Question& q) const {
 
 bool Exhaustive::is_possible_giver(const Question& q, const Job& job) const {
   return job.in_attempt() && job.state != JobState::kEnding && !job.fixed &&
-         !books_.is_victim(job) && (again_ == Again::kToo || !books_.was_victim(job)) &&
+         !books_.is_victim(job) &&
+         (again_ == Again::kToo || (!books_.was_victim(job) && !books_.has_given(job))) &&
          is_below(job.leaf, q.reach) && !is_below(q.claimant.leaf, job.leaf) &&
          gpus_of(job).at(static_cast<std::size_t>(q.product)) > 0;
 }

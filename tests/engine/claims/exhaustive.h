@@ -32,7 +32,8 @@ enum class Place {
   kTooLarge,
 };
 
-// Whether a job may give that gave to a claim that still waits, and has started again since.
+// Whether a job may give that was preempted and has started again since: its claimant still waits,
+// or there was no outside event yet.
 enum class Again { kNot, kToo };
 
 class Exhaustive {
