@@ -92,8 +92,9 @@ bool may_take(const SharedBound& bound, const AccountTree& tree, AccountId accou
   return has_few(count_beside_heavy(bound, tree, counted, count));
 }
 
-// Returns the account that a refusal names. The search starts at the root. The search goes down as
-// long as some child that is not a user has more than half of its parent's count.
+// Returns the account that the message of a refusal names as the one that fills the bound. The
+// search starts at the root. The search goes down as long as some child that is not a user has more
+// than half of its parent's count.
 template <class Count>
 AccountId who_fills(const AccountTree& tree, const Count& count) {
   AccountId id = kRootAccount;

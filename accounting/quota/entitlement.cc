@@ -9,8 +9,8 @@
 namespace subak {
 namespace {
 
-MilliGpu held_of(const Rules& rules, ProductId product) {
-  return product == kOfAny ? rules.alloc : held_of(rules.levels, product);
+MilliGpu total_of(const Rules& rules, ProductId product) {
+  return product == kOfAny ? rules.alloc : total_of(rules.levels, product);
 }
 
 // Calls fn(Binding) for all rules that bind at one account until it returns true; true if it did.
@@ -47,7 +47,7 @@ class Judge {
   bool limit(const Rules& rules, ProductId product, MilliGpu most) {
     const MilliGpu need = product == kOfAny ? total_ : amount_of(amounts_, product);
     if (need == 0) return false;
-    const MilliGpu used = held_of(rules, product);
+    const MilliGpu used = total_of(rules, product);
     const bool never = need > most;
     if (ever() ? !never : used + need <= most) return false;
     return tell({BindingKind::kLimit, rules.subject, product, need,
@@ -62,7 +62,7 @@ class Judge {
     }
     MilliGpu most = 0;
     for (const auto& [product, amount] : rules.quota) {
-      if (product != kOfAny) most = std::max(most, amount - held_of(rules, product));
+      if (product != kOfAny) most = std::max(most, amount - total_of(rules, product));
     }
     return total_ <= most + std::max<MilliGpu>(0, amount_of(rules.quota, kOfAny) - rest);
   }

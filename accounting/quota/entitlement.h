@@ -12,8 +12,8 @@
 //           part is counted by product (accounting/amounts.h): a quota of one product does not
 //           cover another product. A bound of one product counts the uncovered part of that product
 //           alone
-//   lend    fewer GPUs would stay idle than the part of unused quota that accounts do not lend; see
-//           unlent()
+//   lend    the start would leave fewer GPUs idle than the unused quota that accounts do not lend;
+//           see unlent()
 //   promise a job that cannot be preempted would borrow GPUs that a quota guarantees; see
 //           promises.h
 //
@@ -177,8 +177,8 @@ struct Overpromise {
 // itself, or at the nearest account above it with a configured quota. A promise is broken if
 //     (sum over products of max(0, children's named - own named)) + children's any > own any,
 // with the children's effective quotas. An account without a configured quota promises the sum of
-// its children's quotas. The amounts are by product id. A product that no account names has an
-// unused id. O(children).
+// its children's quotas. `quota` has one amount for each product id. For a product that no account
+// names yet, pass an id that no other product has. O(children).
 std::optional<Overpromise> overpromised(const AccountTree& tree, std::string_view path,
                                         std::span<const ProductDemand> quota);
 

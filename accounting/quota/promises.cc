@@ -51,7 +51,7 @@ AccountId FixedHoldings::with_promise(AccountId id, AccountId leaf, ProductId pr
   for (const AccountId child : tree_.node(id).children) {
     if (is_below(tree_, leaf, child)) continue;
     const AccountNode& node = tree_.node(child);
-    const MilliGpu holds = product ? held_of(node.holdings.levels(), product) : node.alloc();
+    const MilliGpu holds = product ? total_of(node.holdings.levels(), product) : node.alloc();
     const MilliGpu needs = need(child, product);
     const std::pair promise{std::max<MilliGpu>(0, needs - holds), needs};
     if (promise > largest) largest = promise, most = child;

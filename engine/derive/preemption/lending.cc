@@ -27,7 +27,7 @@ MilliGpu borrowed_at(const State& s, AccountId account, ProductId product) {
   if (named == nullptr) return beyond;
   const MilliGpu by_any =
       named->of_any() + named->promised() - totals_of(s.fleet(), product).installed;
-  const MilliGpu here = held_of(s.tree().node(account).holdings.levels(), product);
+  const MilliGpu here = total_of(s.tree().node(account).holdings.levels(), product);
   return std::max(beyond, std::min(by_any, here));
 }
 
@@ -80,7 +80,7 @@ MilliGpu lent_by(const AccountNode& node, const std::map<ProductId, MilliGpu>& i
   MilliGpu lent = 0, left = 0, beyond = 0;
   for (const auto& [product, free] : idle) {
     const MilliGpu quota = amount_of(node.quota, product);
-    const MilliGpu held = held_of(node.holdings.levels(), product);
+    const MilliGpu held = total_of(node.holdings.levels(), product);
     const MilliGpu unused = std::max<MilliGpu>(0, quota - held);
     lent += std::max<MilliGpu>(0, unused - free);
     left += std::max<MilliGpu>(0, free - unused);
