@@ -277,7 +277,7 @@ struct Job {
   // True if the job's controller has to create another pod: its only pod is gone, or Subak ends the
   // pod because the scheduler refused it.
   bool awaits_pod() const;
-  // True if the job has holds beyond its limit and its request is known.
+  // True if the job still has holds after its time limit, and its request is known.
   bool is_over() const { return overruns > 0 && run().started_ms != 0 && shape; }
   // True if the job needs effects (derive/effects.h).
   bool active() const { return state == JobState::kStarting || state == JobState::kEnding; }

@@ -90,7 +90,8 @@ class Jobs {
   void seat_pod(Job& job, std::uint32_t from, std::uint32_t rank);
   // Reorders waiting pods. Asserts that the pods have the same set of ranks before and after.
   void rank_pods(Job& job, std::span<const fact::PodsRanked::Move> moves);
-  // Changes the size of a waiting gang that comes pod by pod, so that no request describes it.
+  // Changes the size of a waiting gang of pods that has no complete request (asserted; open_gang()
+  // drops the request). Pods beyond the new size wait without a rank.
   void resize_gang(Job& job, std::uint32_t size);
   // Frees the job's gang name for another job.
   void forget_gang(const Job& job) { gangs_.forget_gang(job); }
