@@ -179,7 +179,7 @@ inline constexpr std::size_t kTopologyLevels = 4;
 // While none of its GPUs is allocatable, its books and reservations stay for kGpusUnknownMs.
 inline constexpr DurationMs kCliqueKeptMs = 10 * kMinuteMs, kGpusUnknownMs = 10 * kMinuteMs;
 // At most this many nodes of a snapshot (`FleetView`) differ from the fleet; more are refused. This
-// suffices for the largest job with one pod per node, and for the domains that the job reserves.
+// suffices for the largest job with one pod per node, and for the exclusive domains of the job.
 inline constexpr std::size_t kMaxFleetViewNodes = 16'384;
 
 // Pods of one cluster whose node Subak has not seen yet. Reports of further pods are refused. At
@@ -324,7 +324,7 @@ inline constexpr DurationMs kOwnCaLookMs = kHourMs;  // how often Subak checks t
 inline constexpr std::size_t kWantedFiles = 65'536;
 inline constexpr std::size_t kOwnFiles = 256;  // store, logs, certificates, gRPC's own
 inline constexpr std::size_t kMinConnections = 16;
-// At the limit, a new connection closes a connection that has sent nothing, or else closes itself.
+// At the limit, Subak closes a connection that has sent nothing, or else the new connection.
 inline constexpr std::size_t kMaxGrpcConnections = 4096;
 inline constexpr std::size_t kMaxGrpcConnectionsPerPeer = 1024;
 inline constexpr DurationMs kGrpcIdleMs = 60'000;       // without a call; then gRPC sends GOAWAY
