@@ -55,7 +55,7 @@ void NamedQuota::refresh(const Nodes& nodes, AccountId id) {
 MilliGpu NamedQuota::more_of_any(const Nodes& nodes, AccountId leaf, MilliGpu more) const {
   must(more >= 0, "a demand is not negative");
   static constexpr Row kNothing;
-  MilliGpu below = 0;  // more by name below the account
+  MilliGpu below = 0;  // how much more the accounts below hold by name
   for (AccountId id = leaf; id && id != kRootAccount; id = nodes[id.value].parent) {
     const AccountNode& node = nodes[id.value];
     const Row& now = id.value < rows_.size() ? rows_[id.value] : kNothing;

@@ -8,7 +8,7 @@
 namespace subak {
 namespace {
 
-// The amount of the product; the sum of all for kOfAny.
+// Returns the amount of the product; for kOfAny the sum of all amounts.
 MilliGpu counted(std::span<const ProductDemand> amounts, ProductId product) {
   return product ? amount_of(amounts, product) : sum_of(amounts);
 }
