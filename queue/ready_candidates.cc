@@ -230,7 +230,7 @@ bool Candidates::live_by_own_jobs(Child& child, Scope scope) {
   return true;
 }
 
-// Returns true if the class of its next job changed.
+// Returns true if the priority of the child's next job changed.
 bool Candidates::update_class(Child& child, AccountId parent, Scope scope) {
   if (!child.by_class) return false;
   const std::int32_t was = child.priority;

@@ -91,8 +91,8 @@ NextJob Walk::compare_children(AccountId id, Scope scope) {
   return best;
 }
 
-// Leaves the result for later passes where it stands for a while, and sets how long. `first` is the
-// index of the child with that job.
+// Stores the result for later passes if it stays valid for a while, and sets how long. `first` is
+// the index of the child with that job.
 void Walk::remember(AccountId id, Contenders& node, NextJob& next, std::size_t first) {
   const TimeMs now = figures_.setup().now;
   next.until = now;
