@@ -43,7 +43,8 @@ Amounts mixed(const MigGeometry& card) {
   return out;
 }
 
-// What one card offers with each configuration, by the configuration's name.
+// Returns the slices and whole GPUs that one card offers with each configuration, by the
+// configuration's name.
 std::map<std::string, Amounts> configurations(const MigGeometry& card) {
   std::map<std::string, Amounts> out;
   out[std::string(kMigAllDisabled)] = {{kWhole, 1}};
@@ -176,7 +177,7 @@ class Planner {
   }
 
   Amounts waiting_, free_;
-  // By profile: the slices that idle nodes could offer beyond their free ones.
+  // For each profile, the slices that idle nodes could offer in addition to their free slices.
   Amounts could_gain_;
   std::map<std::string, MilliGpu> cost_;
   std::map<std::string, MigProfileTotals> totals_;
