@@ -33,7 +33,8 @@ void charge_day(Decision& d, const state::Job& job, std::uint32_t rank, TimeMs t
   d.emit(fact::Charged{std::move(row)});
 }
 
-// The payer of usage that ends well.
+// Returns the payer for a pod that was bound: the job's account, or the platform for a system
+// namespace.
 AccountId payer_of(const Decision& d, const state::Job& job) {
   const bool system = job.leaf == kUnassigned && is_system_namespace(d.s.policy(), job.ns());
   return system ? kPlatform : job.leaf;

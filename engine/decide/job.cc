@@ -62,7 +62,8 @@ std::optional<Error> unknown_profile(const Decision& d, ClusterId cluster,
   return std::nullopt;
 }
 
-// The user's node if it exists. Else the account, whose rules a new user has.
+// Returns the user's account if it exists, else the account above, because a new user has the rules
+// of that account.
 AccountId payer_of(const Decision& d, const in::SubmitJob& i) {
   const AccountId user = i.user.empty() ? AccountId() : d.s.tree().find(i.account + "/" + i.user);
   const AccountId payer = user ? user : d.s.tree().find(i.account);

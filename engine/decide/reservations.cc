@@ -87,7 +87,8 @@ AccountId account_of(const Decision& d, const state::Job& job) {
   return leaf.spec.user ? leaf.parent : job.leaf;
 }
 
-// True if its account has its part of the reservations, and jobs of others wait.
+// True if the job's account already has its part of the reservations, and jobs of other accounts
+// wait.
 bool has_its_part(const Decision& d, const state::Job& job) {
   const AccountId account = account_of(d, job);
   const auto& theirs = reservations(d, job.id.cluster());
@@ -124,7 +125,7 @@ bool may_reserve(const Decision& d, ClusterId cluster) {
 bool give_up_stopped(Decision& d) {
   bool any = false;
   const std::vector<Reservation> made = all_reservations(d);
-  // The newest of those that are too many go first.
+  // If there are too many reservations, the newest ones end first.
   for (auto it = made.rbegin(); it != made.rend(); ++it) {
     const Reservation& r = *it;
     const state::Job& job = d.s.jobs().at(r.job);

@@ -37,7 +37,8 @@ std::string gpus_of(const State& s, MilliGpu amount, ProductId product) {
   return product ? gpus + " of " + std::string(s.fleet().products().name(product)) : gpus;
 }
 
-// GPUs that are there, and that the job may not borrow.
+// Returns the reason of a job that may not borrow free GPUs: quotas guarantee them (kPromise), or
+// accounts do not lend them (kLend).
 Reason promised(const State& s, const Binding& b, const std::string& path) {
   const std::string needs = "; the job needs " + format_milligpu(b.need);
   const std::string owners = "accounts such as " + path;

@@ -50,7 +50,7 @@ TimeMs usable_until(const State& s, const state::Reservation& r) {
   return until_ms;
 }
 
-// Closes nodes where the cluster's scheduler refused the job: no start is planned there.
+// Excludes the nodes where the cluster's scheduler refused the job: no start is planned there.
 void reserve_refused(const State& s, JobId job, ReservedNodes& reserved) {
   for (const state::RefusedNode& refused : s.node_backoff().nodes_of(job)) {
     reserved.reserve({&refused.node, 1}, JobId(job.cluster(), 0));

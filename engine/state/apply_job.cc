@@ -292,7 +292,7 @@ void State::on(const fact::AttemptEnded& f) {
     if (job.pods[rank].state == PodState::kHeld) give_place_back(job, rank);
   }
   must(job.pods_holding() == 0, "nothing of an attempt that ended is held");
-  // Nothing of it had begun, so it was not asked to end before.
+  // A victim that had not begun to run ends without StopAsked, so its preemption is recorded here.
   const state::Claim* const claim = claims_.by(job.id);
   if (claim != nullptr && f.cause == Cause::kPreempted && job.stop != Cause::kPreempted)
     note_preemption(job, claim, held, now());

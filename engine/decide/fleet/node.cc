@@ -207,7 +207,8 @@ void warn_who_stays(Decision& d, NodeId node, TimeMs from_ms) {
                                  d.s.fleet().node(node)->name + " when the drain begins: " + names);
 }
 
-// Ends the pod's hold on a node that went.
+// Handles one pod of a node that is gone: ends a bound pod, and releases the hold of an unbound
+// pod.
 void lose_node(Decision& d, const state::PodPlace& place, NodeId node, TimeMs at, Cause cause) {
   must(cause != Cause::kNone && at <= d.s.now(), "a node that went has gone for a cause");
   const state::Pod& pod = d.s.jobs().at(place.job).pods[place.rank];
@@ -216,7 +217,8 @@ void lose_node(Decision& d, const state::PodPlace& place, NodeId node, TimeMs at
                  : lose_place(d, place.job, place.rank, cause);
 }
 
-// The newest hold on the node that does not fit beside the rest and whose pod cannot be on its way.
+// Returns the newest hold on the node that does not fit beside the other holds. Only holds of pods
+// with a closed gate count, because such pods cannot be on their way.
 std::optional<state::PodPlace> newest_excess(const Decision& d, NodeId node) {
   std::optional<state::PodPlace> newest;
   TimeMs since_ms = 0;
@@ -433,8 +435,8 @@ void decide(Decision& d, const in::ListComplete& i) {
                     i.cluster);
   }
   const state::ListMarks marks = *list;
-  // Pods that the list does not name ended unseen: as far as is known, at the latest when the
-  // cluster was last heard.
+  // Pods that the list does not name have ended unseen. Their end counts as the time of the last
+  // report before the list.
   const TimeMs ended = marks.heard_before_ms == 0 ? d.s.now() : marks.heard_before_ms;
   must(ended <= d.s.now(), "a cluster was heard by now");
   d.tell(note::ListEnded{cluster->id});
@@ -443,7 +445,7 @@ void decide(Decision& d, const in::ListComplete& i) {
     if (id.cluster() != cluster->id) continue;
     for (const PodRef& pod : unlisted(d.s.jobs().at(id), marks)) {
       const auto place = d.s.jobs().find(cluster->id, pod);
-      // It may have returned in another job, and been named there.
+      // The pod may have joined another job, and the list may have named it there.
       const bool here = place && place->job == id;
       const bool lives = here && d.s.jobs().at(id).pods[place->rank].is_live();
       if (lives) end_pod(d, place->job, place->rank, ended, Cause::kVanished);

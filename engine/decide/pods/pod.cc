@@ -122,7 +122,8 @@ void bind(Decision& d, const state::Job& job, std::uint32_t rank, const std::str
   const NodeId node = d.s.nodes().find(job.id.cluster(), node_name);
   if (!node) return wait_for_node(d, job.id.cluster(), node_name);
   if (pod.is_bound()) return rebind(d, job, rank, node);
-  // It got past its gate: the books follow the cluster.
+  // The pod was bound although it waits, so it got past its gate. From now on it counts as a
+  // foreign pod on its real node.
   if (pod.state == PodState::kWaiting) {
     PodRecord stray;
     stray.uid = pod.uid;
