@@ -81,7 +81,7 @@ bool is_beside_gpu(Text name, const ExtraGpuResources& extra) {
          (name.starts_with(names::kNvidiaPrefix) && gpu_kind_of(name, extra) == GpuKind::kNone);
 }
 
-// The lists under "resources" of one container, or of the pod.
+// The requests and limits under "resources" of one container, or of the pod.
 struct Lists {
   json::Members limits, requests;
   explicit Lists(std::optional<json::Value> resources)
@@ -121,7 +121,7 @@ class Reader {
     pod_.add_mistake(
         {ErrorCode::kInvalid, path_ + std::move(field), std::move(got), std::move(want)});
   }
-  // Added before all others: the decision is named after it.
+  // Adds the mistake before all others, because the decision is named after the first mistake.
   void two_kinds(std::string field, Text one, Text other, std::string want) {
     if (pod_.two_kinds) return;
     pod_.two_kinds = true;
@@ -138,7 +138,7 @@ class Reader {
   std::int64_t most_gpus_ = 0;  // of one container
 };
 
-// True if a container uses a claim other than Subak's own claim of a ComputeDomain.
+// True if a container uses a ResourceClaim other than Subak's own for a ComputeDomain.
 bool uses_other_claim(json::Value claims) {
   bool any = false;
   json::each_item(claims, [&](std::size_t, json::Value claim) {
@@ -147,8 +147,8 @@ bool uses_other_claim(json::Value claims) {
   return any;
 }
 
-// What to write for one resource so that the QoS class is Guaranteed. The field is without the path
-// of the container. None if nothing has to change.
+// Returns what to write for one resource so that the QoS class is Guaranteed; nullopt if nothing
+// has to change. The field of the result does not have the path of the container.
 std::optional<Error> qos_gap(const Lists& lists, Text name) {
   const auto limit = lists.limits.find(name);
   const auto request = lists.requests.find(name);
@@ -195,7 +195,7 @@ void read_environment(json::Value env, ContainerNote& note) {
   });
 }
 
-// The runtime's other list of devices: a mount for each in this folder.
+// NVIDIA's runtime also reads the devices from mounts: one mount in this folder for each device.
 void read_mounts(json::Value mounts, ContainerNote& note) {
   json::each_item(mounts, [&](std::size_t, json::Value mount) {
     const Text path = json::text(mount, "mountPath");
@@ -325,8 +325,8 @@ Amounts Reader::read_container(json::Value container, Place place) {
   return sum;
 }
 
-// A limit alone stands for the request too (API defaulting). `place` is nullptr for the pod itself,
-// which has no GPUs.
+// A limit without a request also counts as the request (API defaulting). `place` is nullptr for the
+// pod itself, which has no GPUs.
 void Reader::read_lists(const Lists& lists, const Place* place, ContainerNote& note, Amounts& sum) {
   const auto one = [&](Text name, json::Value v, Text list) {
     if (gpu_kind_of(name, extra_) != GpuKind::kNone) {

@@ -125,7 +125,8 @@ class NodeReader {
     spec_.product = devices_->product;
   }
 
-  // The kubelet reports 0 of each resource of a device plugin that has stopped.
+  // Reads the resources from labels, because the kubelet reports 0 of each resource of a device
+  // plugin that has stopped.
   void read_labelled_resources() {
     for (const auto& [name, count] : labelled_resources(spec_)) capacity_[name] = count;
   }
