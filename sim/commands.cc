@@ -78,8 +78,8 @@ struct Compared {
   std::string name;
 };
 
-// Adds the policy without claims, with claims, or both, by --reclaim. Only target-share has claims,
-// so with `both` other policies come once.
+// Adds the policy without claims, with claims, or both, as --reclaim says. Only target-share has
+// claims, so with `both` other policies come once.
 std::optional<Error> add_with_reclaim(const SimOptions& options, Compared one,
                                       std::vector<Compared>& out) {
   const bool may = one.policy.order == OrderPolicy::kTargetShare;
@@ -152,7 +152,7 @@ std::optional<Error> read_quota(const std::string& quota, WorkloadOptions& w) {
   return std::nullopt;
 }
 
-// Reads --grace and --checkpoint. Refuses what has no effect without claims.
+// Reads --grace and --checkpoint. Refuses options that have no effect without claims.
 Result<VictimModel> victim_model(const SimOptions& options) {
   VictimModel victims;
   if (options.quota.reclaim != "off" && options.quota.reclaim != "on" &&
