@@ -61,7 +61,7 @@ inline constexpr MilliGpu kMaxMilliGpu = 1'000'000'000;    // 10^6 GPUs in any o
 inline constexpr DurationMs kGangReturnMs = 15 * kMinuteMs;
 // Some pods of a gang appear only when its first pods run (in::GangSeen), perhaps after a model is
 // loaded. These late pods must be bound within kLateMembersMs after the gang's start, or within the
-// policy's hold time if that is longer. Else the attempt ends.
+// policy's hold time if that is longer. If not, the attempt ends.
 inline constexpr DurationMs kLateMembersMs = 30 * kMinuteMs;
 // A job whose gates could not be opened waits before its next attempt: first kReleaseRetryMs, then
 // twice as long each time, up to the maximum.
@@ -85,7 +85,7 @@ inline constexpr DurationMs kEndingMs = kMinuteMs;
 // kMaxOverruns times, Subak no longer expects the job to end.
 inline constexpr std::uint32_t kMaxOverruns = 24;
 
-// Ended jobs that Subak still shows. One more drops the oldest; its ledger rows stay.
+// Ended jobs that Subak still shows. With one more, Subak drops the oldest; its ledger rows stay.
 inline constexpr std::size_t kDoneJobsKept = 10'000;
 
 // The work of one scheduling pass is limited by counts, never by the clock. The next pass, which is

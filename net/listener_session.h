@@ -339,8 +339,8 @@ class Session : public SessionBase {
     });
   }
 
-  // Shuts the connection down, then reads what still arrives. Else a reset could drop the last
-  // answer.
+  // Shuts the connection down, then reads what still arrives. Without this, a TCP reset could drop
+  // the last answer.
   void close() {
     if (state_ == State::kClosing) return;
     enter(State::kClosing);

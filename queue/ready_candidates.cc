@@ -186,8 +186,8 @@ void Candidates::recheck_touched(AccountId id, Contenders& node, Scope scope) {
   }
 }
 
-// True if the child has a job that could start. `next` becomes its cost: for a leaf that of its
-// next job, else the least possible. `scope` is the parent's.
+// True if the child has a job that could start. Sets `next` to the cost of the child's next job:
+// exact for a leaf, else a lower bound. `scope` is the scope of the parent.
 bool Candidates::live(Child& child, AccountId parent, Scope scope) {
   child.stands_until = kForever;
   if (child.id == parent) return live_by_own_jobs(child, scope);
@@ -221,7 +221,8 @@ bool Candidates::live(Child& child, AccountId parent, Scope scope) {
   return true;
 }
 
-// The same for jobs of the node `child.id` itself; `scope` is its own.
+// Does what live() does, for the jobs of the account `child.id` itself. `scope` is the scope of
+// that account.
 bool Candidates::live_by_own_jobs(Child& child, Scope scope) {
   const OpenJob first = blocks_->first_open(child.id, scope);
   if (first.slot == kNoSlot) return false;

@@ -107,14 +107,14 @@ class Fleet {
   // Returns the shape's request. The shape must be in use. The reference is valid while the shape
   // is in use.
   const GangRequest& request(ShapeId shape) const;
-  // The same, for callers that need the request after the shape is gone.
+  // Returns the same request, for callers that need it after the shape is gone.
   std::shared_ptr<const GangRequest> shared_request(ShapeId shape) const;
   // Returns the cluster of the shape's request.
   ClusterId cluster_of(ShapeId shape) const;
   // The least that requests can cost, over the products and nodes that the fleet has seen. The
   // order and limits use this cost before a placement is known.
   const LeastCosts& costs() const;
-  // The same for one shape: costs().of_gang().
+  // Returns the least cost of the shape's request: costs().of_gang().
   MilliGpu least_milligpu(ShapeId shape) const;
 
   // --- hold and release --------------------------------------------------------------------------

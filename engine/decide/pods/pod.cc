@@ -147,7 +147,8 @@ void bind(Decision& d, const state::Job& job, std::uint32_t rank, const std::str
   }
   const RowClock clock = at == said.at ? said.clock : RowClock::kService;
   charge(d, job, rank, at, UsageState::kHeld, job.leaf, clock);
-  // A pod that was never released before cannot exist before its hold. Otherwise a clock was set.
+  // A pod whose gate was never open before cannot exist before its hold. If the report says so, a
+  // clock was set.
   const bool first = pod.uid.empty() || job.attempt == 1;
   const TimeMs seen_ms = said.sign.seen_ms;
   const TimeMs there_ms = seen_ms != 0 && first ? std::max(seen_ms, job.run().started_ms) : seen_ms;

@@ -288,8 +288,8 @@ struct Job {
   bool in_attempt() const { return active() || state == JobState::kRunning; }
   // Returns a live pod that contradicts its gang; nullptr if no pod contradicts its gang.
   const Pod* disputing() const;
-  // Returns in words why the ranks of the gang's pods are not known, if its segments need these
-  // ranks. Otherwise returns an empty text. O(pods log pods).
+  // If the gang has segments, which need the ranks of its pods: returns in words why these ranks
+  // are not known, or are not unique. Empty: the ranks are known or not needed. O(pods log pods).
   std::string unknown_ranks() const;
   // True if the job's pods are asked to end and the job will not wait again. Another job may then
   // take the job's name.
