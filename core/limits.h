@@ -208,7 +208,7 @@ inline constexpr std::size_t kMaxEffectBacklog = 65'536;  // per Effects stream;
 
 // The loop looks at the clock at least this often.
 inline constexpr DurationMs kLoopMaxWaitMs = 1000;
-inline constexpr DurationMs kWatchdogPatienceMs = 10'000;  // work without progress: not serving
+inline constexpr DurationMs kWatchdogPatienceMs = 10'000;  // no progress for this long: not serving
 // Facts that wait in memory for the follower. If more wait, the follower reads them from the store.
 inline constexpr std::size_t kFollowerFacts = 262'144;
 inline constexpr std::size_t kTraceFileBytes = 64u << 20;  // then a new file begins
@@ -328,7 +328,7 @@ inline constexpr std::size_t kMinConnections = 16;
 inline constexpr std::size_t kMaxGrpcConnections = 4096;
 inline constexpr std::size_t kMaxGrpcConnectionsPerPeer = 1024;
 inline constexpr DurationMs kGrpcIdleMs = 60'000;       // without a call; then gRPC sends GOAWAY
-inline constexpr std::size_t kReservedConnections = 8;  // of each listener, for our own probes
+inline constexpr std::size_t kReservedConnections = 8;  // of each listener, for Subak's own probes
 // Connections of one listener that were asked to close and are not closed yet. At the limit, a new
 // connection waits until one of these closes.
 inline constexpr std::size_t kMaxLeavingConnections = 32;

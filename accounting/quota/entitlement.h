@@ -127,10 +127,10 @@ std::optional<Binding> first_binding(const AccountTree& tree, const Demand& dema
 
 // Checks the rule lend: the GPUs that accounts do not lend stay idle (accounting/unlent_quota.h).
 // `idle_of` returns the idle GPUs of a product; for kOfAny, of all products. Returns a binding if
-// the demand would leave fewer idle GPUs than accounts do not lend. A demand of the account for
-// which the GPUs stay idle gets no binding. Some idle GPUs may already be missing, because nodes
-// were lost or a quota was raised. A demand that makes no more GPUs missing gets no binding either.
-// O(depth) for each named product.
+// the demand would leave fewer GPUs idle than the unused quota that accounts do not lend. A demand
+// of the account for which the GPUs stay idle gets no binding. There may already be too few idle
+// GPUs, because nodes were lost or a quota was raised. A demand that does not make the lack larger
+// gets no binding either. O(depth) for each named product.
 std::optional<Binding> unlent(const AccountTree& tree, const Demand& demand,
                               const std::function<MilliGpu(ProductId)>& idle_of);
 

@@ -72,8 +72,8 @@ MilliGpu gpu_capacity(const NodeSpec& node);
 // replicas. Returns 1000 if the node's GPUs are not shared.
 MilliGpu replica_milligpu(const NodeSpec& node);
 
-// Returns the number of NVLink domains inside the node: 1, or gpus / gpus_per_domain. The number is
-// also 1 if NVLink joins none of the GPUs.
+// Returns the number of NVLink domains inside the node: uncut_gpus() / gpus_per_domain, rounded up.
+// The number is 1 if NVLink joins all of these GPUs, or none.
 std::int64_t inner_domains(const NodeSpec& node);
 // Returns the GPUs of the inner domain `index`; the first has index 0.
 GpuMask inner_domain_mask(const NodeSpec& node, std::int64_t index);
@@ -84,8 +84,9 @@ Room empty_room(const NodeSpec& node);
 // Returns the cost in milli-GPU of one pod of this shape on this node.
 MilliGpu pod_milligpu(const NodeSpec& node, const PodShape& pod);
 // Returns the milli-GPU that the pod in `slot` takes from the i-th GPU of the slot's mask (0 =
-// lowest). `gpus` is the number of GPUs in the mask. The replicas of a pod are divided evenly over
-// these GPUs. If a remainder is left, each of the lowest GPUs gives one replica more.
+// lowest). `gpus` is the number of GPUs in the mask. A whole GPU gives 1000. The replicas of a
+// shared GPU are divided evenly over the GPUs of the mask. If a remainder is left, each of the
+// lowest GPUs gives one replica more.
 MilliGpu share_of_gpu(const PodShape& pod, const PodSlot& slot, int i, int gpus);
 
 // Returns how many pods of this shape fit beside each other on the GPUs of `allowed`, `limit` at
@@ -101,11 +102,12 @@ std::int64_t free_gpus(const NodeSpec& node, const Room& room);
 // Returns the CPU and memory that non-GPU pods must leave free in the room: Room::headroom times
 // free_gpus(). A resource that the node does not declare is 0.
 GpuHeadroom headroom_of(const NodeSpec& node, const Room& room);
-// For a pod that was already taken from the room (consume()). True if headroom_of() is still free
-// in each of CPU and memory that the pod requests. Always true for pods with GPUs.
+// Call it after consume() has taken the pod from the room. True if the room still has the CPU and
+// memory of headroom_of(); a resource that the pod does not request is not compared. Always true
+// for pods with GPUs.
 bool leaves_headroom(const NodeSpec& node, const Room& room, const PodShape& pod,
                      const Ignore& ignore = {});
-// True if at least one pod of this shape fits.
+// True if at least one pod of this shape fits (pods_that_fit()).
 bool fits(const NodeSpec& node, const Room& room, const PodShape& pod, GpuMask allowed,
           const Ignore& ignore = {});
 // Returns the slot that one pod would get on the node; nullopt if the pod does not fit. The
