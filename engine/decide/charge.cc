@@ -1,4 +1,4 @@
-// Writes the books: which rows, and when.
+// Writes ledger rows and the GPU time of nodes (NodeBilled).
 #include <algorithm>
 #include <utility>
 #include <vector>
@@ -65,8 +65,8 @@ void charge_end(Decision& d, const state::Job& job, std::uint32_t rank, TimeMs t
   charge(d, job, rank, to, UsageState::kLost, kPlatform, clock);
 }
 
-// Runs before anything else happens on the new day. After a large clock correction it does not make
-// one fact for each day.
+// Runs before anything else happens on the new day. After a large clock correction, it does not
+// write facts for more than limits::kMaxClosedDays + 1 midnights.
 void close_days(Decision& d) {
   if (!d.s.keeps_books()) return;
   const state::Nodes& nodes = d.s.nodes();

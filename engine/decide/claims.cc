@@ -129,7 +129,7 @@ bool block_without_reach(const AccountTree& tree, AccountId id, bool covered,
 // whatever these jobs take at the accounts above both.
 bool may_claim_from(const AccountTree& tree, AccountId leaf, AccountId reach, AccountId other) {
   if (!reach) return false;
-  AccountId below;  // the account on the way up from `leaf`, below the first one above both
+  AccountId below;  // on the way up from `leaf`: the last account that is not above `other`
   AccountId common = leaf;
   while (!is_below(tree, other, common)) {
     below = common;

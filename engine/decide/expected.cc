@@ -66,7 +66,7 @@ std::vector<PodGroup> groups_of(const in::GangSeen& i, std::uint64_t first, std:
   return out;
 }
 
-// The pods that come later: in each block, those after the first `least`.
+// Returns the pods that come later: in each block, the pods after the first `least`.
 std::vector<fact::PodsExpected> later_pods(const in::GangSeen& i, JobId id) {
   std::vector<fact::PodsExpected> later;
   const std::uint64_t part = part_of(i);

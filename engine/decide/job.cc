@@ -183,7 +183,8 @@ void cancel(Decision& d, const state::Job& job, const EditStamp& by) {
 
 }  // namespace
 
-// Jobs of single pods of a gang are cancelled with it.
+// If a gang is cancelled, the jobs of single pods that are apart from the gang are cancelled with
+// it.
 void decide(Decision& d, const in::CancelJob& i) {
   const state::Job* job = d.s.jobs().find(i.job);
   if (job == nullptr) {
@@ -240,8 +241,8 @@ void decide(Decision& d, const in::HoldJob& i) {
 
 namespace {
 
-// Asks the job to end after its limit. If it is beyond its planned end, moves that later: by
-// several doublings if no tick came for long.
+// Asks the job to end after its time limit. If the job is beyond its planned end, moves the planned
+// end to a later time. If no tick came for long, this takes several doublings.
 void end_or_overrun(Decision& d, const state::Job& job) {
   if (job.run().end_ms > d.s.now()) return ask_stop(d, job, Cause::kTimeLimit, {});
   std::uint32_t times = job.overruns;

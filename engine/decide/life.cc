@@ -122,7 +122,7 @@ void end_attempt(Decision& d, const Job& job, Cause cause) {
   d.act_on(id);
 }
 
-// The gang is complete: it waits for its turn, or first for the end of its backoff.
+// Queues a complete gang. If the job is backed off, it is paused until the end of the backoff.
 void move_to_queue(Decision& d, const Job& job) {
   must(may_queue(job), "a job that is queued needs only its turn");
   fact::JobMoved moved;
@@ -132,12 +132,12 @@ void move_to_queue(Decision& d, const Job& job) {
   d.emit(std::move(moved));
 }
 
-// The last pod of a waiting gang is gone. If its controller may recreate the pods, the job waits
-// for them for a while.
+// Call it when the last pod of a waiting gang is gone. If a controller may recreate the pods, the
+// job waits for them for limits::kGangReturnMs.
 void nobody_left(Decision& d, const Job& job, Cause cause) {
   must(job.waits() && job.pods_live() == 0, "no pod of the waiting gang is left");
   const JobId id = job.id;
-  // It is waiting for them already.
+  // The job already waits for new pods.
   if (job.until_ms != 0 && job.state == JobState::kIncomplete) return;
   if (!is_remade(job)) {
     d.emit(fact::JobMoved{id, JobState::kDone, cause, {}, JobState::kIncomplete});
@@ -160,7 +160,7 @@ void give_back_kept(Decision& d, const Job& job, Cause cause) {
   }
 }
 
-// Pods behind the ranks take the free ranks.
+// Moves pods that wait without a rank to the free ranks.
 void take_ranks(Decision& d, JobId id) {
   const Job& job = d.s.jobs().at(id);
   must(job.waits(), "pods take ranks in a job that waits");
@@ -178,8 +178,8 @@ void take_ranks(Decision& d, JobId id) {
   }
 }
 
-// An account names the job's namespace now: the job waits for its turn, or the account pays from
-// now on.
+// Call it when an account names the namespace of a job without an account. A waiting job then waits
+// for its turn; for a running job, the account pays from now on.
 void assign(Decision& d, JobId id) {
   const Job& job = d.s.jobs().at(id);
   must(job.leaf == kUnassigned && job.pod_origin != nullptr, "a job of pods without an account");
@@ -207,8 +207,8 @@ bool may_queue(const Job& job) {
 // count once. The check makes no shape, because the pod may be refused.
 std::optional<Error> check_gang_bytes(Decision& d, const state::Job& job, std::uint32_t rank,
                                       const PodShape& shape) {
-  if (rank >= job.gang_size) return std::nullopt;  // it is checked when it gets a rank
-  if (job.shape && rank < job.ranks()) {           // it is one record already
+  if (rank >= job.gang_size) return std::nullopt;  // the pod is checked when it gets a rank
+  if (job.shape && rank < job.ranks()) {           // the gang's request is one record already
     return check_bytes(stored_bytes(state::request_with(d.s.fleet(), job, rank, shape)));
   }
   std::size_t bytes = 0;
@@ -294,7 +294,7 @@ void lose_place(Decision& d, JobId id, std::uint32_t rank, Cause cause) {
   if (rank >= job.pods.size() || job.pods[rank].state != PodState::kHeld) return;
   charge(d, job, rank, d.s.now(), UsageState::kHeldUnbound, kPlatform);
   d.emit(fact::PlaceLost{id, rank, cause});
-  d.act_on(id);  // if its gate is open it may still go there
+  d.act_on(id);  // if its gate is open, the pod may still go to the node
   must(rank >= job.pods.size() || !job.pods[rank].holds_slot(),
        "a pod without a place holds no GPU");
   finish_if_over(d, id);

@@ -240,7 +240,7 @@ Tried try_start(Decision& d, JobId id, derive::ReservedUntil& reserved_until, Pa
 
 // Starts jobs within their quota. They may use nodes that are reserved for jobs beyond their quota.
 // In the order, a job beyond quota may come before a smaller one of its account that is within
-// quota. So the walk passes over at most kMaxFillLooks of them.
+// quota. So the walk passes over at most kMaxFillLooks jobs beyond quota.
 void start_entitled(Decision& d, PassMemory& memory, Work& work) {
   if (d.s.reserved_nodes().empty() || d.s.policy().order != OrderPolicy::kTargetShare) return;
   if (!has_quotas(d.s.tree())) return;
@@ -281,8 +281,9 @@ void start_entitled(Decision& d, PassMemory& memory, Work& work) {
   }
 }
 
-// Reserves nodes, in the order, for jobs that had no placement in their turn and have waited. By
-// now it is known which shapes have no placement, or only one that is drained too soon.
+// Reserves nodes, in the order of the queue, for jobs that had no placement in their turn and have
+// waited long enough. By now it is known which shapes have no placement, or only placements on
+// nodes that are drained too soon.
 void reserve_in_order(Decision& d, PassMemory& memory, const std::set<ShapeId>& too_late) {
   const ReadyQueue& ready = d.s.jobs().ready();
   std::vector<ShapeId> others;
@@ -315,11 +316,12 @@ void reserve_in_order(Decision& d, PassMemory& memory, const std::set<ShapeId>& 
       walk.block_shape(job.shape);
     }
   }
-  if (known) memory.reserved_at = d.s.reserved_nodes().version();  // blocked shapes stay blocked
+  // A reservation takes nodes from other jobs, so blocked shapes stay blocked.
+  if (known) memory.reserved_at = d.s.reserved_nodes().version();
 }
 
-// Fills reserved nodes, in the order, with jobs that had no placement elsewhere and end before the
-// nodes are needed.
+// Starts jobs on reserved nodes, in the order of the queue: jobs that had no placement elsewhere
+// and that end before the nodes are needed.
 void fill(Decision& d, PassMemory& memory, Work& work) {
   derive::ReservedUntil reserved_until(d.s, derive::ReservedUntil::Part::kInUse);
   if (reserved_until.last() <= d.s.now()) return;
@@ -353,8 +355,8 @@ void fill(Decision& d, PassMemory& memory, Work& work) {
 
 enum class Walked { kAll, kEnough, kAgain };
 
-// The shapes of jobs with reserved nodes. Such a job may have a placement where others like it have
-// none.
+// Returns the shapes of jobs with reserved nodes. Such a job may have a placement although other
+// jobs of its shape have none.
 std::set<ShapeId> reserved_shapes(const Decision& d) {
   std::set<ShapeId> out;
   for (const state::Reservation& r : all_reservations(d)) out.insert(d.s.jobs().at(r.job).shape);
@@ -362,8 +364,8 @@ std::set<ShapeId> reserved_shapes(const Decision& d) {
 }
 
 // Starts all jobs that can start. kAgain: after a start, a rule stops a job with reserved nodes, so
-// that other jobs may use these nodes. Or an earlier job may fit now. `too_late`: shapes with jobs
-// whose only placement is drained too soon.
+// that other jobs may use these nodes. Or an earlier job may fit now. `too_late`: receives the
+// shapes with jobs whose only placements are on nodes that are drained too soon.
 Walked start_all(Decision& d, PassMemory& memory, Work& work, std::set<ShapeId>& too_late) {
   derive::ReservedUntil reserved_until(d.s, derive::ReservedUntil::Part::kAll);
   PassWalk walk(d, d.s.reserved_nodes(), memory, memory.blocked, reserved_shapes(d));

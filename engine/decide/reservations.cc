@@ -182,7 +182,7 @@ Reserving reserve(Decision& d, const state::Job& job, PassMemory& memory) {
   auto start = best_start(d, job);
   if (!start || (any_small && start->nodes.size() == 1)) return Reserving::kNothing;
   const bool stopped = derive::stopped_on(d.s, job, start->nodes, Asking::kAmounts).has_value();
-  // If the nodes are free, nothing that ends would help: the job has no placement there.
+  // If the nodes are free, the job has no placement there, and the end of no other job would help.
   if (stopped || !derive::FreeFor(d.s, job, start->start_ms).is_held(start->nodes)) {
     memory.refused.erase(asked);  // a start may change either
     return stopped ? Reserving::kStopped : Reserving::kNothing;

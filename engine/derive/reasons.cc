@@ -182,7 +182,7 @@ ReservedUntil kept_from(const State& s, const Places& places, const state::Job& 
   return is_within_quota(s, job.leaf, amounts_of(s, *found.placement)) ? firm : reserved;
 }
 
-// Set if the job fits only on nodes that are drained before it would end.
+// Returns a reason if the job fits only on nodes that are drained before it would end.
 std::optional<Reason> drained_too_soon(const State& s, const Places& places, const state::Job& job,
                                        ReservedUntil& reserved) {
   const TimeMs end_ms = state::sure_end(s, job);
@@ -256,7 +256,7 @@ Reason awaited_resume(const State& s, const state::Job& job) {
                     "until an operator resumes the account");
 }
 
-// The siblings at one node of the tree beside those that are compared. Compared ones have jobs that
+// Figures of the siblings at one node of the tree. The walk compares only siblings with jobs that
 // could start.
 struct Siblings {
   double all = 0;                 // shares of all siblings
@@ -440,8 +440,8 @@ Reason first_reason(const State& s, const Places& places, const state::Job& job,
   }
   const bool may_fit = queued && s.clusters().at(job.id.cluster()).synced &&
                        places.search.fits_empty_fleet(job.shape);
-  // The other reasons need no look at the nodes, except for a job that the empty fleet could not
-  // hold.
+  // In these cases reasons_of() does not read the nodes, except for a job that the empty fleet
+  // could not hold.
   if (!may_fit) return reasons_of(s, places, job, position).front();
   ReservedUntil reserved = kept_from(s, places, job);
   const EntitledPlace found =

@@ -26,7 +26,8 @@ void see_pod(Pod& pod, TimeMs seen_ms, DurationMs behind_ms, TimeMs fact_ms) {
   if (behind_ms != 0) pod.behind_ms = behind_ms;
 }
 
-// The job gives up what it holds, `milligpu`, for a claim. nullptr: the claim is not known.
+// Records that the job gives up the GPUs that it holds, `milligpu`, for a claim. nullptr: the claim
+// is not known.
 void note_preemption(Job& job, const state::Claim* claim, MilliGpu milligpu, TimeMs now) {
   state::Preempted last;
   const state::Preempted* const before = job.extras().preempted.get();
@@ -413,7 +414,7 @@ void State::on(const fact::JobSnapshot& f) {
 void State::restore_pod(Job& job, std::uint32_t rank, const fact::JobSnapshot::Pod& kept,
                         bool lives) {
   ShapeUse shape = rank < job.ranks() ? job.shape.share() : ShapeUse();
-  // Was seen, or is expected.
+  // A pod that was seen, or that is expected.
   const bool known = !kept.uid.empty() || kept.gate == PodGate::kClosed;
   if (!shape && lives && known) shape = use_single_pod(job, kept.shape);
   must(rank < job.pods.size(), "a checkpoint has each pod of its job");

@@ -16,7 +16,8 @@
 namespace subak::decide {
 namespace {
 
-// `first`, doubled with each further time, up to `most`.
+// Returns the length of the backoff after `times` rejections: `first`, doubled with each further
+// rejection, up to `most`.
 DurationMs length_ms(std::uint32_t times, DurationMs first, DurationMs most) {
   must(times > 0 && first > 0 && first <= most, "a backoff has a first and a longest time");
   DurationMs length = first;
@@ -58,8 +59,8 @@ void back_off(Decision& d, NodeId node, const PodShape& shape, JobId job, Durati
            known != nullptr);
 }
 
-// Counts one rejection for all pods of the node. If several nodes reject such pods, the pods are at
-// fault, and their number must not close one node after the other.
+// Counts one rejection for all pods of the node. If limits::kNodesOfBadPod nodes reject such pods,
+// the pods are at fault. Then their rejections must not make one node after the other unfit.
 void count_rejection(Decision& d, NodeId node, const PodShape& shape, const Rejection& rejection) {
   if (d.s.node_backoff().nodes_rejecting(shape) >= limits::kNodesOfBadPod) return;
   const fact::NodeBackedOff* const known = d.s.node_backoff().of_any_pod(node);

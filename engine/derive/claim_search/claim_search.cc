@@ -435,7 +435,7 @@ std::optional<ClaimFound> ClaimSearch::find(const state::Job& job) {
   const MilliGpu need = state::least_milligpu(s_.fleet(), job);
   if (need == 0) return std::nullopt;
   const ProductId only = state::only_product(s_.fleet(), s_.fleet().request(job.shape));
-  // The first claim that `find_on` finds on a product that the job may use.
+  // Returns the first claim that `find_on` finds, over the products that the job may use.
   const auto first_of = [&](const auto& find_on) -> std::optional<ClaimFound> {
     for (ProductId::rep p = 1; p <= s_.fleet().products().size(); ++p) {
       const ProductDemand demand{ProductId(p), need};

@@ -85,7 +85,7 @@ AccountId Givers::next_child(AccountId id) const {
         first = child;
     }
   }
-  // The others are in order.
+  // All other children are still in order.
   const auto at = std::find_if(below->second.begin(), below->second.end(), [&](AccountId child) {
     return !is_exhausted(child) && (changed == changed_.end() || !changed->second.contains(child));
   });
