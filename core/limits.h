@@ -216,7 +216,7 @@ inline constexpr std::size_t kTraceFiles = 4;              // one more deletes t
 
 // Store.
 inline constexpr std::uint64_t kCheckpointEveryFacts = 200'000;
-// Facts of a checkpoint in one transaction. Other commits may come between these.
+// Facts of a checkpoint in one transaction. Other commits may come between these transactions.
 inline constexpr std::size_t kCheckpointChunkFacts = 512;
 // A checkpoint stores a job with more bytes in several facts.
 inline constexpr std::size_t kCheckpointPartBytes = 1u << 20;

@@ -70,8 +70,8 @@ class ReservedIdle {
     stop_waiting(f.id);
     reserved_.erase(f.id);
   }
-  // An upper bound: by sizes alone. A job larger than the reserved idle GPUs would not start there
-  // either.
+  // Returns an upper bound, by the sizes of jobs alone. A job that is larger than the reserved idle
+  // GPUs could not start on them either.
   MilliGpu used_by_others() const {
     MilliGpu sum = 0;
     for (const auto& [milligpu, jobs] : by_size_) {

@@ -80,8 +80,8 @@ bool hold_true(GangAttempt& a, const Bounds& bounds, const Run& run, const std::
   });
 }
 
-// Fills `domains` with the domains of `caps`, the most pods first. Groups `caps` by domain; within
-// one, most pods first, then the tightest node.
+// Fills `domains` with the domains of `caps`, the most pods first. Groups `caps` by domain. Inside
+// a domain, nodes for the most pods come first, then the tightest nodes.
 void group_by_domain(const Query& q, const Run& run, std::vector<Cap>& caps,
                      std::vector<CapDomain>& domains) {
   // Nodes that are domains by themselves come in this order.
