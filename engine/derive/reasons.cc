@@ -260,8 +260,8 @@ Reason awaited_resume(const State& s, const state::Job& job) {
 // could start.
 struct Siblings {
   double all = 0;                 // shares of all siblings
-  double present = 0;             // of those that are compared or hold GPUs
-  std::vector<AccountId> others;  // hold GPUs and are not compared
+  double present = 0;             // shares of those that are compared or hold GPUs
+  std::vector<AccountId> others;  // siblings that hold GPUs but are not compared
 };
 
 Siblings siblings_of(const AccountTree& tree, const ReadyQueue::Level& level) {
@@ -295,9 +295,9 @@ RankStep::Entry entry_of(const AccountTree& tree, AccountId id, TimeMs t) {
   return entry;
 }
 
-// One step of the ranking, at a node with these parts of the whole fleet. Compared siblings come
-// first, best first. Those that hold GPUs without a job that could start follow. The order compares
-// by parts of the compared siblings' total, so that total scales their targets.
+// Returns the ranking of the siblings below one account that has these parts of the fleet. Compared
+// siblings come first, best first; then those with GPUs but no job that could start. The walk's
+// targets are parts of the compared siblings' total, so they are scaled to parts of the fleet.
 RankStep step_of(const AccountTree& tree, const ReadyQueue::Level& level, double whole_share,
                  double whole_target, TimeMs t) {
   const Siblings siblings = siblings_of(tree, level);

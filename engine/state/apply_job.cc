@@ -96,7 +96,7 @@ void State::on(const fact::PodAdded& f) {
   job.pods[f.rank].state = PodState::kBound;
 }
 
-// A rank with a live pod is not expected.
+// Expects a pod at each rank of the fact that has no live pod.
 void State::on(const fact::PodsExpected& f) {
   Job& job = jobs_.writable(f.job);
   must(job.state == JobState::kIncomplete || job.state == JobState::kPaused,
