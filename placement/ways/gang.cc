@@ -41,7 +41,7 @@ void take_domain(GangAttempt& a, std::uint32_t first, std::uint32_t last, TakenD
   }
 }
 
-// Sorts equal segments so that those of a block have consecutive ranks.
+// Sorts segments of equal size so that the segments of one block have consecutive ranks.
 void sort_segments(GangAttempt& a) {
   const Query& q = a.query();
   if (q.fleet.topology.named() == 0 || q.segment == 0 || q.pods() % q.segment != 0) return;
@@ -55,7 +55,8 @@ void sort_segments(GangAttempt& a) {
   a.trial().reorder_segments(q.segment, order);
 }
 
-// Places all segments, or parts; if it fails, none of them stays on trial.
+// Places all segments of the gang, or all parts of a balanced gang. If one of them does not fit, no
+// pod stays on trial.
 bool in_segments(GangAttempt& a, const Bounds& outer, const Runs& all, std::uint32_t parts) {
   const Query& q = a.query();
   const std::uint32_t pods = q.pods();
@@ -123,7 +124,8 @@ std::map<Key, std::int64_t> weights_by(GangAttempt& a, const Bounds& bounds, con
   return weights;
 }
 
-// Returns the products with room for the first pods, the one with the least free first.
+// Returns the products with room for the first pods that need GPUs. The product with the least free
+// GPUs comes first.
 std::vector<ProductId> products(GangAttempt& a, const Bounds& bounds, const Runs& runs) {
   const auto first = std::find_if_not(runs.begin(), runs.end(), without_gpu);
   if (first == runs.end()) return {};
@@ -139,8 +141,8 @@ std::vector<ProductId> products(GangAttempt& a, const Bounds& bounds, const Runs
   return out;
 }
 
-// Called if the gang fits on several products together. On each product alone it again tries
-// fragments first, unless the gang must be close together.
+// Places a gang that fits on several products together on one product. The code tries the fragments
+// of each product first, unless the gang must be close together.
 bool on_one_product(GangAttempt& a, const Bounds& bounds, const Runs& all, std::uint32_t parts) {
   const Query& q = a.query();
   must(a.trial().mark() == 0, "each product is tried with no pod on trial");
@@ -160,8 +162,8 @@ bool on_one_product(GangAttempt& a, const Bounds& bounds, const Runs& all, std::
          });
 }
 
-// True unless the index alone says that the gang does not fit, so that most failing searches cost
-// next to nothing.
+// Returns false if the index alone shows that the gang does not fit. Most failing searches end here
+// and cost next to nothing.
 bool enough(const Query& q, const Runs& runs) {
   if (q.scene.is_empty()) return true;
   for (const Run& run : runs) {
@@ -173,8 +175,8 @@ bool enough(const Query& q, const Runs& runs) {
   return true;
 }
 
-// Returns the RDMA fabrics with room for the first pods with GPUs, the one with the least free
-// first.
+// Returns the RDMA fabrics with room for the first pods that need GPUs. The fabric with the least
+// free GPUs comes first.
 std::vector<std::string> fabrics(GangAttempt& a, const Bounds& bounds, const Runs& runs) {
   const auto first = std::find_if_not(runs.begin(), runs.end(), without_gpu);
   if (first == runs.end()) return {};

@@ -1,6 +1,7 @@
-// Spreads a run over as few domains and nodes as possible, as spread.cc, by the states of the GPUs.
-// It counts what fits by GPUs alone until it chooses a node. If less fits there, for CPU or a port,
-// the result is undecided, and the caller looks at each node.
+// Spreads a run over as few domains and nodes as possible, as spread.cc does, but counts nodes in
+// the same GPU state together. Until the code chooses a node, it counts the pods that fit by GPUs
+// alone. If fewer pods fit on the chosen node, because of CPU or a port, the result is undecided.
+// The caller then looks at each node.
 #include <algorithm>
 #include <array>
 #include <functional>
@@ -16,10 +17,10 @@ namespace {
 // The nodes that have room for pods of the run: those with holds, or those without.
 struct NodeClass {
   bool broken = false;       // with holds
-  std::int64_t pods = 0;     // at most
+  std::int64_t pods = 0;     // that fit, at most
   std::vector<Equals> lone;  // domains of one node; key: most pods, least weight
-  // Domains of several nodes. Here CapDomain::begin is the domain's index, and CapDomain::end the
-  // most pods on one of its nodes.
+  // The domains of several nodes. In this list CapDomain::begin is the domain's index, and
+  // CapDomain::end is the largest number of pods on one of its nodes.
   std::vector<CapDomain> joined;
 };
 using Classes = std::array<NodeClass, 2>;  // without holds, with holds
@@ -69,7 +70,8 @@ class StateCounts {
   }
 
  private:
-  // `caps`: pods by number.
+  // Adds the domains of several nodes. `caps` has the pods that fit on a node, by the number of the
+  // node's state.
   void add_joined(const std::vector<std::int64_t>& caps, Classes& classes) {
     const bool some_not = x_.any_backed_off() || q_.scene.reserved != nullptr || q_.leaves_some ||
                           q_.uses_compute_domain;
@@ -102,8 +104,9 @@ class StateCounts {
   const Index& x_;
 };
 
-// Places the pods `left` of a run on nodes of one class: takes the largest first, until one is
-// enough for the rest. It fails as soon as a node has room for fewer pods than its class says.
+// Places pods of a run on nodes of one class. The code takes the nodes and domains with room for
+// the most pods first, until one of them is enough for the rest. It fails as soon as a node has
+// room for fewer pods than its class says.
 class FillClass {
  public:
   FillClass(GangAttempt& a, const Bounds& bounds, const Run& run, NodeClass& node_class,
@@ -242,7 +245,8 @@ std::optional<bool> spread_mixed(GangAttempt& a, const Bounds& bounds, const Run
       !x.any_backed_off() && q.scene.reserved == nullptr && a.trial().nodes().touched() == 0;
   if (!exact || broken.pods >= run.count) return std::nullopt;
   std::vector<Cap> fragments;
-  std::vector<std::pair<std::int64_t, std::uint32_t>> wholes;  // pods, alike
+  // The pods that fit on a node, and the number of the node's state.
+  std::vector<std::pair<std::int64_t, std::uint32_t>> wholes;
   counts.each_state([&](const GpuState& s, std::uint32_t number, std::int64_t pods) {
     if (!x.fragment(s)) {
       wholes.emplace_back(pods, number);
