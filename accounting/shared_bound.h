@@ -32,7 +32,8 @@ struct SharedBound {
   // The number of items beyond `most`, only for accounts that have few items.
   std::size_t reserve = 0;
 
-  // An account with fewer than kFewest items has few items, even if little of the reserve is left.
+  // An account with fewer than kFewest items counts as having few, even if little of the reserve is
+  // left.
   static constexpr std::size_t kFewest = 16;
   // A subtree with at least 1/kHeavyPart of `most` is heavy.
   static constexpr std::size_t kHeavyPart = 16;

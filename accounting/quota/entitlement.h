@@ -167,7 +167,8 @@ AccountId reach(const AccountTree& tree, const Demand& demand,
 struct Overpromise {
   // The account whose quota would be exceeded.
   AccountId parent;
-  // The part of the children's quotas that the account's quotas of the same products do not cover.
+  // The children's quotas by name, as far as the account's own quotas of the same products do not
+  // cover them, and the children's quotas of any product.
   MilliGpu beyond = 0;
   // The account's own quota of any product, which is less than `beyond`.
   MilliGpu any = 0;
