@@ -437,8 +437,8 @@ void decide(Decision& d, const in::ListComplete& i) {
                     i.cluster);
   }
   const state::ListMarks marks = *list;
-  // Pods that the list does not name have ended unseen. Their end counts as the time of the last
-  // report before the list.
+  // Pods that the list does not name have ended while no edge watched. The time of the last report
+  // before the list counts as the end of these pods.
   const TimeMs ended = marks.heard_before_ms == 0 ? d.s.now() : marks.heard_before_ms;
   must(ended <= d.s.now(), "a cluster was heard by now");
   d.tell(note::ListEnded{cluster->id});

@@ -189,7 +189,8 @@ void see_running(Decision& d, ClusterId cluster, const PodRecord& pod) {
   if (bound) start_running(d, *place, d.s.now(), sign_of(d, pod));
 }
 
-// True for a non-GPU pod that counts on its node. Whether it runs there changes nothing.
+// True for a non-GPU pod that counts on its node. Such a pod takes resources from its bind on, so a
+// report that it is bound or runs changes nothing.
 bool is_non_gpu(const Decision& d, const std::string& cluster_name, const PodRef& pod) {
   const state::Cluster* const cluster = d.s.clusters().find(cluster_name);
   return cluster != nullptr && d.observed.non_gpu_pods().node_of(cluster->id, pod.uid);
@@ -209,12 +210,13 @@ void end_seen(Decision& d, const state::Cluster& cluster, const in::PodSeen& i) 
   decide(d, in::PodGone{i.cluster, {pod.uid, {}, 0}, pod.ended_at_ms, pod.ended, pod.rejection});
 }
 
-// Gates are only removed.
-//   - If the pod is on its way, Subak opened the gate. If it did so for another hold than the
-//     present one, the attempt cannot continue.
+// Stores which gates the pod still has. Gates are only removed, never added.
+//   - If the pod has a hold and is not bound, Subak opened the gate. If Subak opened it for another
+//     hold than the present one, the attempt cannot continue.
 //   - If the pod waits, another party removed the gate. The scheduler now places the pod anywhere,
 //     and its gang is incomplete.
-//   - If the pod had a hold before, Subak's patch came late. Its controller, if any, recreates it.
+//   - If the pod had a hold before, Subak's patch came late. The pod's controller, if any,
+//     recreates the pod.
 void note_gate(Decision& d, JobId id, std::uint32_t rank, const PodRecord& seen) {
   const state::Job& job = d.s.jobs().at(id);
   must(job.pods[rank].uid == seen.uid, "the gates are of the pod at this rank");

@@ -80,8 +80,8 @@ class Jobs {
   Job& create(const fact::JobCreated& f, ShapeUse shape, TimeMs now);
   // Adds a waiting pod at a free rank. `shape` is the shape of the pod.
   void add_pod(const fact::PodAdded& f, ShapeUse shape);
-  // Gives the pod the hold of an expected pod: of a member that got a hold before it existed. The
-  // pod gets the rank of the expected pod.
+  // Puts the pod in the place of an expected pod, which got a hold before the pod existed. The new
+  // pod takes the rank and the hold of the expected pod.
   void fill_place(const fact::PodAdded& f);
   // Changes the request of a waiting job. The job's priority and submit time do not change, so the
   // job's position in its class stays.
