@@ -95,7 +95,8 @@ std::optional<Error> add_with_reclaim(const SimOptions& options, Compared one,
   return std::nullopt;
 }
 
-// Returns each policy, with each element of --backfill if there is one, and as --reclaim says.
+// Returns the policies to compare. Each policy of --policies is combined with each element of
+// --backfill if there is one, and with or without reclaim, as --reclaim says.
 Result<std::vector<Compared>> compared(const SimOptions& options) {
   std::vector<Compared> out;
   for (const std::string& name : options.policies) {

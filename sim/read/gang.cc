@@ -33,7 +33,7 @@ bool fits_empty(const std::vector<std::int64_t>& nodes, std::int64_t count, std:
 }
 
 // True if empty nodes of these sizes can hold `larger` pods of size + 1 and `equal` pods of `size`.
-// The largest pods come first, each on the node where it leaves the least.
+// The largest pods come first. Each pod gets the node on which it leaves the fewest GPUs free.
 bool fits_empty_uneven(std::vector<std::int64_t> nodes, std::int64_t larger, std::int64_t equal,
                        std::int64_t size) {
   for (std::int64_t i = 0; i < larger + equal; ++i) {
