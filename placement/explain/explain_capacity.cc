@@ -318,7 +318,7 @@ void Explainer::node_resources() {
 
 namespace {
 
-// The fields for CPU, or for memory, of each record that counts these resources.
+// The fields of one resource (CPU or memory) in the records that count it.
 struct Column {
   std::int64_t PodShape::*pod;
   std::int64_t Room::*left;

@@ -162,8 +162,8 @@ class Planner {
     best = std::move(advice);
   }
 
-  // Returns the gain of a change of the free amounts, in milli-GPU: how much more of the demand can
-  // start. Returns 0 if less of any resource can start.
+  // Returns how much more of the demand can start after a change of the free amounts, in milli-GPU.
+  // Returns 0 if less of the demand for some profile could start.
   MilliGpu gain_of(const Amounts& free, const Amounts& change) const {
     MilliGpu gain = 0;
     for (const auto& [profile, count] : change) {

@@ -152,7 +152,8 @@ struct Fleet::Impl {
   // that is or was wired to the domain.
   void nodes_changed(DomainIndex domain);
   void move_to_groups(NodeId id, bool present);
-  // Counts the node in, or out of, what depends on its description: totals, costs, topology.
+  // enter() counts the node in the totals, costs and topology, which depend on the node's
+  // description. withdraw() removes the node from them.
   void enter(NodeState& node);
   void withdraw(NodeState& node);
   // replacement_nodes.cc: chooses again which nodes of the clique are spare nodes.
