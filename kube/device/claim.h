@@ -61,7 +61,8 @@ struct ClaimSpec {
 // The ResourceClaims that a pod names.
 struct ClaimRefs {
   struct One {
-    // Exactly one of the two has a name, in the pod's namespace.
+    // The name of a ResourceClaim, or of a ResourceClaimTemplate, in the pod's namespace. Exactly
+    // one of the two is set.
     std::string claim, claim_template;
   };
   std::vector<One> claims;
