@@ -3,7 +3,7 @@
 // (`charged`). The class Ledger has only the sums of rows. The rows themselves are in the store. A
 // row is unique by its allocation and from_ms. Each row is within one UTC day.
 //
-// Units: amounts are milli-GPU x ms, exact (core/quantity.h), times ms since 1970-01-01 UTC.
+// Units: amounts are exact, in milli-GPU x ms (core/quantity.h). Times are ms since 1970-01-01 UTC.
 // Errors: none; broken preconditions are asserted.
 // Threads: one at a time; the engine owns the ledger.
 #pragma once
