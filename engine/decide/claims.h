@@ -35,8 +35,8 @@ struct Placeable {
 };
 // Returns the first job in the order that has a placement now, and that could claim GPUs from
 // `borrower` if the borrower started instead. Such a job may come after the borrower in the order.
-// The reason is that an account takes its turn with its first job. This job may borrow although a
-// later job of the account is within quota. Each search for a placement counts as one of
+// The reason is that an account takes its turn with its first job. That first job may borrow
+// although a later job of the account is within quota. Each search for a placement counts as one of
 // `work.checks`.
 std::optional<Placeable> entitled_before(Decision& d, const state::Job& borrower,
                                          const PassMemory& memory,
