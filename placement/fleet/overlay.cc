@@ -15,7 +15,8 @@
 namespace subak {
 namespace {
 
-// Overlays are made rarely and read often: made as maps, stored as sorted vectors.
+// Makes an overlay. Overlays are made rarely and read often, so this class works with maps, and the
+// overlay has sorted vectors.
 class Making {
  public:
   Making(const Fleet::Impl& fleet, const Overlay* before) : fleet_(fleet) {
