@@ -103,8 +103,8 @@ inline constexpr std::size_t kMaxFillLooks = 1000;
 // A reservation moves only to a start that is earlier by at least kReserveGainMs, and by at least
 // 1/kReserveGainPart of its first wait. Each move writes a fact that lists all its nodes.
 inline constexpr DurationMs kReserveGainMs = kMinuteMs, kReserveGainPart = 64;
-// kMaxClaims claims exist at one time. A search tries kMaxClaimSets sets of victims. The searches
-// of a pass take kMaxClaimSteps steps: one for a single pod, kClaimStepsOfGang for a gang.
+// At most kMaxClaims claims exist. A search tries at most kMaxClaimSets sets of victims. A pass has
+// kMaxClaimSteps steps for searches: one for a single pod, kClaimStepsOfGang for a gang.
 inline constexpr std::size_t kMaxClaims = 4096, kMaxClaimSets = 256, kMaxClaimSteps = 512;
 inline constexpr std::size_t kClaimStepsOfGang = 8;
 inline constexpr DurationMs kClaimPatienceMs = kMinuteMs;  // for a victim after its grace period
