@@ -1,5 +1,5 @@
-// Questions about the present fleet that class Fleet does not answer: slots of running pods, and
-// reservations near a node.
+// Questions about the present fleet that class Fleet does not answer: about slots of running pods,
+// claims, and the NVLink domain and rack of a node.
 // Units: milli-GPU. Errors: none are returned. Threads: as the fleet.
 #pragma once
 

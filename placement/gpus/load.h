@@ -1,5 +1,6 @@
 // The holds on one node and the room that they leave. A load is a value. Each node of the live
-// fleet has one. Each node that differs in a snapshot has another one there. Private to placement.
+// fleet has a load. A node that differs in a snapshot has another load in that snapshot. Private to
+// placement.
 #pragma once
 
 #include <cstdint>
