@@ -85,7 +85,8 @@ AccountId Givers::next_child(AccountId id) const {
         first = child;
     }
   }
-  // All other children are still in order.
+  // No job below the other children has given, so these children are still in the order of the
+  // list.
   const auto at = std::find_if(below->second.begin(), below->second.end(), [&](AccountId child) {
     return !is_exhausted(child) && (changed == changed_.end() || !changed->second.contains(child));
   });
