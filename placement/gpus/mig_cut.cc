@@ -33,7 +33,7 @@ int worth(const MigGeometry& g, int first, int size) {
   return ways;
 }
 
-// Parts of one size, and the profiles that take one completely.
+// The parts of one size, and the profiles whose slice takes such a part completely.
 struct Size {
   int units = 0;
   struct Taker {
