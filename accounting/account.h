@@ -291,7 +291,7 @@ struct alignas(64) AccountNode {
   // Quota and limit by product id; id 0 stands for any product. `quota` is the effective quota: the
   // account's own quota, or else the sum of its children's quotas.
   std::vector<std::pair<ProductId, MilliGpu>> quota, limit;
-  // The part of `holdings` that claims reserve, by product; each amount is above 0. The claimed
+  // The part of `holdings` that claims set aside, by product; each amount is above 0. The claimed
   // part counts for every rule and for the order of the queue, but adds nothing to the account's
   // usage.
   std::vector<std::pair<ProductId, MilliGpu>> claimed;

@@ -12,7 +12,9 @@
 
 namespace subak {
 
-// The product id for amounts of any product, or of all products together.
+// The product id that stands for no single product. A quota of kOfAny (`gpu=16`) covers GPUs of any
+// product, after the quotas of single products. A limit of kOfAny bounds the GPUs of all products
+// together. A demand of kOfAny is a demand whose product is not known yet.
 inline constexpr ProductId kOfAny{};
 
 // Returns the amount of exactly this product in `amounts`; 0 if there is none.
@@ -52,20 +54,21 @@ struct ProductLevel {
   MilliGpu total() const { return held + running; }
 };
 
-// Returns the sum of held and running GPUs of the product in `levels`; 0 if there is none.
-inline MilliGpu held_of(std::span<const ProductLevel> levels, ProductId product) {
+// Returns the milli-GPU of one product in `levels`, on hold and running together; 0 if there is
+// none.
+inline MilliGpu total_of(std::span<const ProductLevel> levels, ProductId product) {
   const auto it = std::find_if(levels.begin(), levels.end(),
                                [&](const ProductLevel& l) { return l.product == product; });
   return it == levels.end() ? 0 : it->total();
 }
 
-// A demand: an amount of one product. The product kOfAny means that the product is not known yet.
+// A demand: an amount of one product, or of kOfAny. Quotas and limits are pairs of this type too.
 using ProductDemand = std::pair<ProductId, MilliGpu>;
 
 // Returns the part of `levels` and `demand` together that `quota` does not cover. The quota of a
 // product covers GPUs of that product. After these quotas, the quota of kOfAny covers the remaining
-// GPUs of any product. `demand` has each product once. All code that computes the covered part of a
-// quota uses uncovered().
+// GPUs of any product. `demand` has each product once. A demand of kOfAny is covered only by the
+// quota of kOfAny.
 inline MilliGpu uncovered(std::span<const ProductDemand> quota,
                           std::span<const ProductLevel> levels,
                           std::span<const ProductDemand> demand) {
@@ -86,12 +89,14 @@ inline MilliGpu uncovered(std::span<const ProductDemand> quota,
   return std::max<MilliGpu>(0, rest - amount_of(quota, kOfAny));
 }
 
-// Returns the amount of one product that `quota` does not cover. This amount is the sum of `levels`
-// and `demand` for the product, less the product's quota. It is at most uncovered().
+// Returns the amount of one product that `quota` does not cover: the product's amounts in `levels`
+// and `demand`, minus the product's quota. The result is at least 0. It is also at most
+// uncovered(), because the quota of kOfAny may cover a part of the difference. `product` is not
+// kOfAny.
 inline MilliGpu uncovered_of(ProductId product, std::span<const ProductDemand> quota,
                              std::span<const ProductLevel> levels,
                              std::span<const ProductDemand> demand) {
-  const MilliGpu all = held_of(levels, product) + amount_of(demand, product);
+  const MilliGpu all = total_of(levels, product) + amount_of(demand, product);
   return std::clamp<MilliGpu>(all - amount_of(quota, product), 0, uncovered(quota, levels, demand));
 }
 

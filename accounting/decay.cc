@@ -32,7 +32,8 @@ DecayClock::DecayClock(DurationMs half_life_ms) : half_life_ms_(half_life_ms) {
 
 DecayInstant DecayClock::at(TimeMs t) const {
   if (infinite()) return {t, 0, 1.0};
-  // A multiplication finds the quotient or its neighbour; cheaper than a division of integers.
+  // The product is the quotient, or off by one. A multiplication costs less than a division of
+  // integers.
   auto whole = static_cast<std::int64_t>(static_cast<double>(t) * per_half_life_);
   std::int64_t rest = t - whole * half_life_ms_;
   if (rest < 0) {
@@ -65,7 +66,7 @@ void DecayedMeter::change_rate(const DecayClock& clock, MilliGpu delta, const De
   if (at.half_lives >= shift_) {
     a_ = decayed(at.half_lives) - step;
     shift_ = at.half_lives;
-  } else if (shift_ - at.half_lives <= kVanished) {  // late report: the step is that old already
+  } else if (shift_ - at.half_lives <= kVanished) {  // late: the step has decayed since
     a_ -= step * inverse_power_of_two(shift_ - at.half_lives);
   }
   rate_ += delta;

@@ -52,7 +52,7 @@ double exp2_exact(double x) {
   const std::int64_t k = n >> 6;
   const SplitDouble entry = kExp2Table[static_cast<std::size_t>(n & 63)];
   const double result = entry.high + (entry.low + entry.high * expm1_small(rest * kLn2));
-  // 2^k may be out of a double's range by one step where the result is not.
+  // 2^k may be just outside the range of a double although the result is inside.
   return k < -1022 ? result * 0.5 * power_of_two(k + 1) : result * power_of_two(k);
 }
 

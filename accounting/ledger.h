@@ -3,7 +3,7 @@
 // (`charged`). The class Ledger has only the sums of rows. The rows themselves are in the store. A
 // row is unique by its allocation and from_ms. Each row is within one UTC day.
 //
-// Units: amounts are milli-GPU x ms, exact (core/quantity.h), times ms since 1970-01-01 UTC.
+// Units: amounts are exact, in milli-GPU x ms (core/quantity.h). Times are ms since 1970-01-01 UTC.
 // Errors: none; broken preconditions are asserted.
 // Threads: one at a time; the engine owns the ledger.
 #pragma once
@@ -116,8 +116,8 @@ struct LedgerRow {
   friend bool operator==(const LedgerRow&, const LedgerRow&) = default;
 };
 
-// The sums of rows by (payer, holder, state, product), and by node for the bill. Rows are never
-// removed.
+// The sums of rows by (payer, holder, state, product), and by node. The sums by node are compared
+// with the GPU time of the nodes (the residual). Rows are never removed.
 class Ledger {
  public:
   struct Key {
@@ -135,7 +135,7 @@ class Ledger {
   GpuTime total() const { return total_; }
   // Returns the node's sum; 0 if the node has no rows or was dropped.
   GpuTime of_node(NodeId node) const;
-  // Drops the sum of a node that is gone and whose bill is closed. The totals stay.
+  // Drops the sum of a node that was removed. total() and sums() do not change.
   void drop_node(NodeId node) { by_node_.erase(node); }
   // sums() has the sums by key, for keys with rows. node_sums() has the sums by node, for nodes
   // that were not dropped.

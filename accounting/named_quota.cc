@@ -28,7 +28,7 @@ MilliGpu NamedQuota::of_any(const AccountNode& node, MilliGpu holds, MilliGpu by
 void NamedQuota::refresh(const Nodes& nodes, AccountId id) {
   for (; id && id != kRootAccount; id = nodes[id.value].parent) {
     const AccountNode& node = nodes[id.value];
-    const MilliGpu holds = held_of(node.holdings.levels(), product_);
+    const MilliGpu holds = total_of(node.holdings.levels(), product_);
     Row& mine = row(id);
     const Row before = mine;
     mine.promised = node.removed ? 0 : std::max(own(node), mine.promised_below);
@@ -55,11 +55,11 @@ void NamedQuota::refresh(const Nodes& nodes, AccountId id) {
 MilliGpu NamedQuota::more_of_any(const Nodes& nodes, AccountId leaf, MilliGpu more) const {
   must(more >= 0, "a demand is not negative");
   static constexpr Row kNothing;
-  MilliGpu below = 0;  // more by name below the account
+  MilliGpu below = 0;  // how much more the accounts below hold by name
   for (AccountId id = leaf; id && id != kRootAccount; id = nodes[id.value].parent) {
     const AccountNode& node = nodes[id.value];
     const Row& now = id.value < rows_.size() ? rows_[id.value] : kNothing;
-    const MilliGpu holds = held_of(node.holdings.levels(), product_) + more;
+    const MilliGpu holds = total_of(node.holdings.levels(), product_) + more;
     const MilliGpu then = by_name(node, holds, now.by_name_below + below);
     if (node.parent == kRootAccount) return of_any(node, holds, then) - now.of_any;
     below = then - now.by_name;

@@ -23,8 +23,8 @@ Level sum_of(std::span<const Sibling> siblings) {
   return level;
 }
 
-// s * clamp(1 + gain (1 - v / (s sum v)), lo, hi) with s multiplied out, so that nothing divides by
-// s: s hi = 1 - lo (1 - s).
+// Returns s * clamp(1 + gain (1 - v / (s sum v)), lo, hi). The code multiplies each part of the
+// clamp by s, so that it never divides by s. The upper bound then is s hi = 1 - lo (1 - s).
 double target_of(const TargetShareRule& rule, const Level& level, const Sibling& sibling) {
   const double s = sibling.shares / level.shares;
   if (level.surplus <= 0) return s;

@@ -8,7 +8,8 @@
 namespace subak {
 namespace {
 
-// In any order: each call carries what it changes up to the root.
+// Computes the sums of all accounts. The order of the accounts does not matter, because each call
+// also updates the accounts up to the root.
 template <class Sums>
 Sums made(Sums sums, const QuotaSums::Nodes& nodes) {
   for (const AccountNode& node : nodes) {

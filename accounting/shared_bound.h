@@ -32,7 +32,8 @@ struct SharedBound {
   // The number of items beyond `most`, only for accounts that have few items.
   std::size_t reserve = 0;
 
-  // An account with fewer than kFewest items has few items, even if little of the reserve is left.
+  // An account with fewer than kFewest items counts as having few, even if little of the reserve is
+  // left.
   static constexpr std::size_t kFewest = 16;
   // A subtree with at least 1/kHeavyPart of `most` is heavy.
   static constexpr std::size_t kHeavyPart = 16;
@@ -92,8 +93,9 @@ bool may_take(const SharedBound& bound, const AccountTree& tree, AccountId accou
   return has_few(count_beside_heavy(bound, tree, counted, count));
 }
 
-// Returns the account that a refusal names. The search starts at the root. The search goes down as
-// long as some child that is not a user has more than half of its parent's count.
+// Returns the account that the message of a refusal names as the one that fills the bound. The
+// search starts at the root. The search goes down as long as some child that is not a user has more
+// than half of its parent's count.
 template <class Count>
 AccountId who_fills(const AccountTree& tree, const Count& count) {
   AccountId id = kRootAccount;

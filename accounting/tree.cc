@@ -41,11 +41,11 @@ Amounts quota_of_children(const AccountTree& tree, const AccountNode& parent) {
   return sorted(std::move(sum));
 }
 
-// Returns the allocation that the node's quota does not cover: the rate of its surplus.
-// What the account holds and is metered for.
+// Returns the milli-GPU for which the account's meters run: what it holds, without what claims set
+// aside.
 MilliGpu metered(const AccountNode& node) { return node.alloc() - sum_of(node.claimed); }
 
-// The part of that which its quota does not cover.
+// Returns the part of metered() that the account's quota does not cover: the rate of its surplus.
 MilliGpu beyond_quota(const AccountNode& node) {
   if (node.quota.empty()) [[likely]]
     return metered(node);

@@ -82,7 +82,8 @@ bool is_namespace(std::string_view name) {
   return all_of(name.substr(0, slash), is_dns_char) && all_of(name.substr(slash + 1), is_dns_char);
 }
 
-// Users and all nodes below an account, however deep, count against it.
+// Checks that there is room for one more account. The count of an account includes its users and
+// all accounts below it.
 std::optional<Error> check_room(const AccountTree& tree, const AccountSpec& spec,
                                 AccountId parent) {
   constexpr SharedBound kBound{limits::kMaxAccounts, limits::kAccountsReserve};

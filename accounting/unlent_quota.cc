@@ -26,7 +26,7 @@ MilliGpu UnlentQuota::own(const AccountNode& node, std::span<const ProductDemand
            uncovered(node.quota, node.holdings.levels(), by_product ? more : decltype(more)());
   } else {
     quota = amount_of(node.quota, product_);
-    used = held_of(node.holdings.levels(), product_) + amount_of(more, product_);
+    used = total_of(node.holdings.levels(), product_) + amount_of(more, product_);
   }
   return std::max<MilliGpu>(0, quota - std::min(quota, used) - *lend);
 }

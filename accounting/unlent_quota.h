@@ -1,7 +1,7 @@
-// The part of unused quota that accounts do not lend. An account with a `lend` lends at most that
-// amount of its unused quota. The amount bounds all products together, and each product that has a
-// bound of its own. The GPUs that the account does not lend stay idle for its own jobs, and no job
-// that would borrow these GPUs starts.
+// The part of unused quota that accounts do not lend. A `lend` bounds how much of its unused quota
+// an account lends: of all products together, and of each product that the `lend` names. The GPUs
+// that the account does not lend stay idle for its own jobs, and no job that would borrow these
+// GPUs starts.
 //
 //   unlent   the larger of max(0, unused quota - lend) and the sum of the children's `unlent`
 //

@@ -39,7 +39,7 @@ Result<MilliGpu> parse_milligpu(std::string_view text, std::string_view field) {
 std::string format_milligpu(MilliGpu amount) {
   std::string out = amount < 0 ? "-" : "";
   const auto bits = static_cast<std::uint64_t>(amount);
-  const std::uint64_t a = amount < 0 ? 0 - bits : bits;  // also of the least there is
+  const std::uint64_t a = amount < 0 ? 0 - bits : bits;  // exact even for the smallest int64
   out += std::to_string(a / kMilliPerGpu);
   if (a % kMilliPerGpu == 0) return out;
   std::string frac = std::to_string(kMilliPerGpu + a % kMilliPerGpu).substr(1);

@@ -41,7 +41,8 @@ int read_digits(std::string_view text, std::size_t pos, std::size_t digits) {
   return value;
 }
 
-// The zone of an RFC 3339 time in minutes east of UTC; false if it is none.
+// Reads the zone of an RFC 3339 time into `minutes`, in minutes east of UTC. Returns false if the
+// text is no zone.
 bool read_zone(std::string_view zone, int* minutes) {
   if (zone == "Z" || zone == "z") {
     *minutes = 0;

@@ -11,8 +11,9 @@ namespace subak::limits {
 
 // The most requests of one edge to an API server within kRequestWindowMs, whatever the server
 // answers. kMaxFollowRequests limits lists and watches, for each of the edge's twelve kinds of
-// objects. kMaxPageRequests limits further pages, for all kinds together. Requests beyond a limit
-// wait. All limits together allow fewer than 85 requests.
+// objects. kMaxPageRequests limits further pages, for all kinds together. kMaxSessionStarts limits
+// the beginnings of sessions. Requests beyond a limit wait. All limits together allow fewer than 85
+// requests.
 inline constexpr DurationMs kRequestWindowMs = 10'000;
 inline constexpr std::size_t kMaxFollowRequests = 5;
 inline constexpr std::size_t kMaxPageRequests = 11;
@@ -59,13 +60,13 @@ inline constexpr DurationMs kActivityGapMs = 10 * kMinuteMs;
 // `why` names jobs whose GPUs are idle for kIdleShownMs, at most kMaxIdleShown of them.
 inline constexpr DurationMs kIdleShownMs = 10 * kMinuteMs;
 inline constexpr std::size_t kMaxIdleShown = 10;
-// A report reads the activity of at most this many days, the last ones of its period.
+// A report reads the activity of at most this many days: the last days of its period.
 inline constexpr std::int64_t kMaxActivityDays = 800;
-// The busy GPUs without a holder that `status`, the log and the metrics name.
+// `status`, the log and the metrics name at most this many busy GPUs that no job holds.
 inline constexpr std::size_t kMaxUnheldShown = 20;
 
-// Devices of a ResourceSlice, attributes of a device, requests of a claim, and alternatives of a
-// request, as the API server limits them. Subak ignores the rest.
+// Devices of a ResourceSlice, attributes of a device, requests of a ResourceClaim, and alternatives
+// of a request, as the API server limits them. Subak ignores the rest.
 inline constexpr std::size_t kMaxDevicesPerSlice = 128;
 inline constexpr std::size_t kMaxDeviceAttributes = 32;
 inline constexpr std::size_t kMaxClaimRequests = 32;

@@ -61,7 +61,7 @@ inline constexpr MilliGpu kMaxMilliGpu = 1'000'000'000;    // 10^6 GPUs in any o
 inline constexpr DurationMs kGangReturnMs = 15 * kMinuteMs;
 // Some pods of a gang appear only when its first pods run (in::GangSeen), perhaps after a model is
 // loaded. These late pods must be bound within kLateMembersMs after the gang's start, or within the
-// policy's hold time if that is longer. Else the attempt ends.
+// policy's hold time if that is longer. If not, the attempt ends.
 inline constexpr DurationMs kLateMembersMs = 30 * kMinuteMs;
 // A job whose gates could not be opened waits before its next attempt: first kReleaseRetryMs, then
 // twice as long each time, up to the maximum.
@@ -85,7 +85,7 @@ inline constexpr DurationMs kEndingMs = kMinuteMs;
 // kMaxOverruns times, Subak no longer expects the job to end.
 inline constexpr std::uint32_t kMaxOverruns = 24;
 
-// Ended jobs that Subak still shows. One more drops the oldest; its ledger rows stay.
+// Ended jobs that Subak still shows. With one more, Subak drops the oldest; its ledger rows stay.
 inline constexpr std::size_t kDoneJobsKept = 10'000;
 
 // The work of one scheduling pass is limited by counts, never by the clock. The next pass, which is
@@ -103,8 +103,8 @@ inline constexpr std::size_t kMaxFillLooks = 1000;
 // A reservation moves only to a start that is earlier by at least kReserveGainMs, and by at least
 // 1/kReserveGainPart of its first wait. Each move writes a fact that lists all its nodes.
 inline constexpr DurationMs kReserveGainMs = kMinuteMs, kReserveGainPart = 64;
-// kMaxClaims claims exist at one time. A search tries kMaxClaimSets sets of victims. The searches
-// of a pass take kMaxClaimSteps steps: one for a single pod, kClaimStepsOfGang for a gang.
+// At most kMaxClaims claims exist. A search tries at most kMaxClaimSets sets of victims. A pass has
+// kMaxClaimSteps steps for searches: one for a single pod, kClaimStepsOfGang for a gang.
 inline constexpr std::size_t kMaxClaims = 4096, kMaxClaimSets = 256, kMaxClaimSteps = 512;
 inline constexpr std::size_t kClaimStepsOfGang = 8;
 inline constexpr DurationMs kClaimPatienceMs = kMinuteMs;  // for a victim after its grace period
@@ -179,7 +179,7 @@ inline constexpr std::size_t kTopologyLevels = 4;
 // While none of its GPUs is allocatable, its books and reservations stay for kGpusUnknownMs.
 inline constexpr DurationMs kCliqueKeptMs = 10 * kMinuteMs, kGpusUnknownMs = 10 * kMinuteMs;
 // At most this many nodes of a snapshot (`FleetView`) differ from the fleet; more are refused. This
-// suffices for the largest job with one pod per node, and for the domains that the job reserves.
+// suffices for the largest job with one pod per node, and for the exclusive domains of the job.
 inline constexpr std::size_t kMaxFleetViewNodes = 16'384;
 
 // Pods of one cluster whose node Subak has not seen yet. Reports of further pods are refused. At
@@ -208,7 +208,7 @@ inline constexpr std::size_t kMaxEffectBacklog = 65'536;  // per Effects stream;
 
 // The loop looks at the clock at least this often.
 inline constexpr DurationMs kLoopMaxWaitMs = 1000;
-inline constexpr DurationMs kWatchdogPatienceMs = 10'000;  // work without progress: not serving
+inline constexpr DurationMs kWatchdogPatienceMs = 10'000;  // no progress for this long: not serving
 // Facts that wait in memory for the follower. If more wait, the follower reads them from the store.
 inline constexpr std::size_t kFollowerFacts = 262'144;
 inline constexpr std::size_t kTraceFileBytes = 64u << 20;  // then a new file begins
@@ -216,7 +216,7 @@ inline constexpr std::size_t kTraceFiles = 4;              // one more deletes t
 
 // Store.
 inline constexpr std::uint64_t kCheckpointEveryFacts = 200'000;
-// Facts of a checkpoint in one transaction. Other commits may come between these.
+// Facts of a checkpoint in one transaction. Other commits may come between these transactions.
 inline constexpr std::size_t kCheckpointChunkFacts = 512;
 // A checkpoint stores a job with more bytes in several facts.
 inline constexpr std::size_t kCheckpointPartBytes = 1u << 20;
@@ -324,11 +324,11 @@ inline constexpr DurationMs kOwnCaLookMs = kHourMs;  // how often Subak checks t
 inline constexpr std::size_t kWantedFiles = 65'536;
 inline constexpr std::size_t kOwnFiles = 256;  // store, logs, certificates, gRPC's own
 inline constexpr std::size_t kMinConnections = 16;
-// At the limit, a new connection closes a connection that has sent nothing, or else closes itself.
+// At the limit, Subak closes a connection that has sent nothing, or else the new connection.
 inline constexpr std::size_t kMaxGrpcConnections = 4096;
 inline constexpr std::size_t kMaxGrpcConnectionsPerPeer = 1024;
 inline constexpr DurationMs kGrpcIdleMs = 60'000;       // without a call; then gRPC sends GOAWAY
-inline constexpr std::size_t kReservedConnections = 8;  // of each listener, for our own probes
+inline constexpr std::size_t kReservedConnections = 8;  // of each listener, for Subak's own probes
 // Connections of one listener that were asked to close and are not closed yet. At the limit, a new
 // connection waits until one of these closes.
 inline constexpr std::size_t kMaxLeavingConnections = 32;

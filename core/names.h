@@ -53,10 +53,10 @@ inline constexpr std::string_view kLabelGpusPerDomain = "subak.gpu/gpus-per-doma
 
 // NVIDIA's names (k8s-device-plugin and gpu-feature-discovery documentation).
 inline constexpr std::string_view kNvidiaPrefix = "nvidia.com/";
-// The resource of whole GPUs. Replicas of time-sliced GPUs have this name too, unless the device
-// plugin renames them to kGpuShared.
+// The resource of whole GPUs. Replicas of shared GPUs have this name too, unless the device plugin
+// renames them to kGpuShared.
 inline constexpr std::string_view kGpu = "nvidia.com/gpu";
-// The resource of replicas of time-sliced GPUs, if the device plugin renames them.
+// The resource of replicas of shared GPUs, if the device plugin renames them.
 inline constexpr std::string_view kGpuShared = "nvidia.com/gpu.shared";
 // The resource of a MIG slice is this prefix and the profile: "nvidia.com/mig-1g.10gb". The
 // resource of a shared slice or GPU has kSharedSuffix at its end.

@@ -10,7 +10,8 @@ struct Range {
   char32_t first, last;
 };
 
-// Sorted. Noncharacters at the end of each plane are found by their last 16 bits.
+// The hidden characters, sorted. The noncharacters at the end of each plane are not in the list:
+// the code finds them by their last 16 bits.
 constexpr std::array kHidden{
     Range{0x00, 0x1F},       Range{0x7F, 0x9F},       Range{0xAD, 0xAD},
     Range{0x34F, 0x34F},     Range{0x600, 0x605},     Range{0x61C, 0x61C},
@@ -35,7 +36,7 @@ struct Character {
   std::size_t bytes = 0;  // 0: the first byte begins no character
 };
 
-// `text` is not empty.
+// Returns the first character of `text`, which must not be empty.
 Character first_character(std::string_view text) {
   const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
   const unsigned first = byte(0);
@@ -57,7 +58,7 @@ void append_hex(std::string& out, char32_t value, int digits) {
   for (int shift = 4 * (digits - 1); shift >= 0; shift -= 4) out += kHex[value >> shift & 15U];
 }
 
-// `text` is one piece that is not printable.
+// Appends the escape of `text`, which is one piece that is not printable.
 void append_escape(std::string& out, std::string_view text) {
   const Character c = first_character(text);
   if (c.bytes == 0) {
@@ -71,7 +72,7 @@ void append_escape(std::string& out, std::string_view text) {
   }
 }
 
-// The bytes before the first that is not plain ASCII.
+// Returns the number of bytes before the first byte that is not printable ASCII.
 std::size_t plain_bytes(std::string_view text) {
   const auto it =
       std::find_if(text.begin(), text.end(), [](char c) { return c < 0x20 || c >= 0x7F; });

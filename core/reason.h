@@ -58,10 +58,10 @@ enum class ReasonToken : std::uint8_t {
   kUnschedulable,
   // A pod of the job has no rank, because its gang already has all its pods.
   kBeyondGangSize,
-  // GPUs are claimed for the job, and jobs beyond their quota still hold these GPUs.
+  // The job has a claim, and jobs that must end for this claim still hold the claimed GPUs.
   kWaitingForPreemptedWorkloads,
-  // The pod claims devices (Dynamic Resource Allocation), and Subak does not know which GPUs these
-  // are. The pod is not part of a job yet.
+  // The pod requests devices by a ResourceClaim (Dynamic Resource Allocation), and Subak does not
+  // know which GPUs these are. The pod is not part of a job yet.
   kUnknownDeviceClass,
 };
 

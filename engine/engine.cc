@@ -113,14 +113,15 @@ std::vector<Fact> Engine::checkpoint() const {
   return out;
 }
 
-// All facts have number 0 and the state's time.
+// Each fact of the checkpoint has the number 0 and the time of the state.
 void Engine::checkpoint(const std::function<void(const Fact&)>& each) const {
   const State& s = impl_->state;
   state::snapshot(s, [&](fact::Body body) { each({0, s.fact_ms(), std::move(body)}); });
 }
 
 std::array<std::uint64_t, 2> Engine::digest() const {
-  // FNV-1a in two lanes over the canonical text of the checkpoint: a comparison, not a signature.
+  // FNV-1a in two lanes over the canonical text of the checkpoint. The digest serves for
+  // comparisons only: it is no signature.
   std::array<std::uint64_t, 2> h{0xcbf29ce484222325ULL, 0x84222325cbf29ce4ULL};
   checkpoint([&h](const Fact& fact) {
     for (char c : fact_to_text(fact)) {

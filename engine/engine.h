@@ -101,7 +101,7 @@ class Engine {
   // mistakes, not forgery. O(state).
   std::array<std::uint64_t, 2> digest() const;
   // Asserts that no amount exceeds capacity, that the sums of the account tree and the holds are
-  // right, and that the residual of the bill is zero. O(state).
+  // right, and that the residual of each node (bill()) is zero. O(state).
   void check_invariants() const;
 
   // --- reads (the follower serves them) ----------------------------------------------------------

@@ -31,7 +31,7 @@ constexpr Text kWorkerSetGroup = "leaderworkerset.sigs.k8s.io/group-index";
 constexpr Text kFastAdmission = "kueue.x-k8s.io/pod-group-fast-admission";
 constexpr Text kServingGroup = "kueue.x-k8s.io/pod-group-serving";
 
-// A group of pods by a controller's marks.
+// A group of pods that the marks of a controller name.
 struct Group {
   std::string name;         // for people
   Text uid;                 // of the owner, so that two runs of one name differ
@@ -197,8 +197,8 @@ std::uint32_t stated_gang_size(const Pod& pod) {
 
 namespace {
 
-// False for a job name that only repeats the derived one (Subak's own stamp): the derived identity
-// stays.
+// True if the label subak.gpu/job names another gang than the marks do. If the label only repeats
+// the name from the marks, because Subak wrote it, the identity from the marks stays.
 bool has_own_name(const Pod& pod, const Group& group) {
   return pod.keys.job.set && pod.keys.job.value != as_label_value(group.name);
 }

@@ -21,7 +21,8 @@ constexpr std::array kKinds{
     KnownKind{OwnerKind::kDeployment, "apps"},
     KnownKind{OwnerKind::kReplicaSet, "apps"},
 };
-// A count that no gang may have: sums and products of it stay far from overflow.
+// A count that no gang may have. Larger counts are cut to it, so sums and products of counts cannot
+// overflow.
 constexpr std::int64_t kTooMany = limits::kMaxPodsPerJob + 1;
 
 const KnownKind* find_kind(std::string_view group, std::string_view kind) {
@@ -55,7 +56,7 @@ std::optional<std::int64_t> limit_of(json::Value spec, std::string_view key) {
   return count_of(spec, key);
 }
 
-// The failures that a Job knows and that are not part of status.failed yet.
+// Returns the number of failures that a Job knows and that are not counted in status.failed yet.
 std::uint32_t uncounted_failures(json::Value status) {
   std::uint32_t failures = 0;
   const auto uncounted = json::member(status, "uncountedTerminatedPods");
@@ -230,7 +231,7 @@ class Reader {
     return r.stated;
   }
 
-  // For a job with a number of completions: no more pods come than there are completions left.
+  // For a Job with a number of completions: counts only as many pods as there are completions left.
   void leave_out_done(json::Value spec) {
     if (!json::member(spec, "completions") || out_.roles.empty()) return;
     const std::int64_t left =
@@ -250,7 +251,7 @@ Error too_many_pods(std::size_t role) {
               std::to_string(role + 1) + ")"};
 }
 
-// As gang_size(), without its bound.
+// Returns gang_size() without its upper bound.
 std::uint64_t pods_together(const OwnerRecord& o, std::size_t role) {
   const OwnerRole& own = o.roles[role];
   if (own.stated > 0) return own.stated;
@@ -275,7 +276,7 @@ std::uint32_t OwnerRecord::gang_size(std::size_t role) const {
   return static_cast<std::uint32_t>(std::clamp<std::uint64_t>(pods, 1, limits::kMaxPodsPerJob));
 }
 
-// Items of a list do not name their kind.
+// The items of a list do not name their kind, so the caller passes the kind.
 Result<OwnerRecord> read_owner(OwnerKind kind, json::Value object, const ExtraGpuResources& extra) {
   OwnerRecord out;
   out.kind = kind;

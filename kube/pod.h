@@ -20,15 +20,17 @@
 
 namespace subak {
 
-// The names of Subak's claims of ComputeDomains. kube/domain/domain_objects.h has the names of the
-// other objects.
+// The names of the ResourceClaims by which pods of a gang join the gang's ComputeDomain.
+// kube/domain/domain_objects.h has the names of the other objects.
 namespace names {
-// The name of the claim that the webhook adds to a pod (spec.resourceClaims).
+// The name of the ResourceClaim that the webhook adds to a pod (an entry of spec.resourceClaims).
 inline constexpr std::string_view kDomainClaim = "subak-compute-domain";
-// Each template name that Subak chooses begins so.
+// The prefix of the names that Subak chooses for the ResourceClaimTemplates of ComputeDomains
+// (domain_name_of()). NVIDIA's controller then makes a template with the chosen name.
 inline constexpr std::string_view kDomainTemplatePrefix = "subak-";
-// The name under which Subak counts the channel of a node, and the claim of a pod for it. A node
-// that offers the channel has one. So the search gives each node at most one such pod.
+// The extended resource by which Subak counts channels of ComputeDomains in NodeSpec and PodShape.
+// A node that offers a channel has one, and a pod with Subak's ResourceClaim requests one. So the
+// search places at most one such pod on a node.
 inline constexpr std::string_view kChannel = "compute-domain.nvidia.com/channel";
 }  // namespace names
 
@@ -146,7 +148,7 @@ struct ContainerNote {
   Text visible_value;
   // A mount from which NVIDIA's runtime reads the devices. Empty: there is none.
   Text device_mount;
-  // True: the container has resources.claims, even if the list is empty.
+  // True: the container has a list resources.claims, even an empty one.
   bool has_claims = false;
 
   // True if the policy checks something of the container.
@@ -180,17 +182,19 @@ struct PodStatus {
 
 // What a pod requests by DRA.
 struct PodClaims {
-  // The first field that requests devices. Empty: there is none. Subak's own claim of a
-  // ComputeDomain does not count.
+  // The first field of the pod that requests devices. Empty: there is none. Subak's own
+  // ResourceClaim for a ComputeDomain does not count.
   std::string device;
-  // The templates from which these claims are made.
+  // The ResourceClaimTemplates from which the pod's ResourceClaims are made.
   std::vector<Text> templates;
-  // True: each of these claims is made from a template. So the templates say what the pod requests.
+  // True: each of these ResourceClaims is made from a template. So the templates say what the pod
+  // requests.
   bool by_template = true;
   // True: spec.resourceClaims exists, even if it is empty.
   bool listed = false;
-  // The template of Subak's own claim, by which a GPU pod joins the ComputeDomain of its gang.
-  // Empty: the pod has no such claim. Subak chose the name (kube/domain/domain_objects.h).
+  // The template of Subak's own ResourceClaim, by which a GPU pod joins the ComputeDomain of its
+  // gang. Empty: the pod has no such ResourceClaim. Subak chose the template's name
+  // (kube/domain/domain_objects.h).
   Text domain_template;
 };
 
@@ -234,7 +238,7 @@ struct Pod {
   Text nvidia_host_path;
   PodClaims claims;
   PodStatus status;
-  // ours
+  // Subak's keys, and the results of the reader
   PodKeys keys;
   // Keys with Subak's prefix that Subak does not know.
   std::vector<Text> unknown_keys;

@@ -1,5 +1,5 @@
-// Finds what the engine would refuse once the pod is reported: the same table (model/bounds.h),
-// with the field names of a pod.
+// Finds everything that the engine would refuse once the pod is reported. It uses the table of
+// model/bounds.h with the field names of a pod.
 #include <algorithm>
 #include <array>
 
@@ -45,8 +45,9 @@ std::string field_in_pod(const Pod& pod, std::string_view field) {
   return std::string(place == kPlaces.end() ? "metadata" : place->in_pod);
 }
 
-// The engine counts a gang's equal neighbours once. Pods of one template are equal. Other pods may
-// all differ, and only the complete gang would show it.
+// Checks the size of the gang's request. The engine counts neighbouring pods with equal requests
+// once, and pods of one template are equal. If pods come from several templates, all of them may
+// differ, so the check counts each pod.
 std::optional<Error> check_gang(const Pod& pod) {
   const std::size_t each = stored_bytes(pod.shape);
   if (pod.gang.one_template || each * pod.gang.size <= limits::kMaxJobRequestBytes) {

@@ -108,8 +108,9 @@ void TermReader::read(json::Value spec) {
   });
 }
 
-// Returns the products that the selector or every affinity term allows, by the card, as nodes have
-// them. Empty if one of them allows any.
+// Returns the GPU products that the node selector allows, or else the affinity terms together. The
+// names are those of whole GPUs, as nodes have them (base_product()). The result is empty if the
+// selector is silent and some affinity term allows any product.
 std::vector<std::string> products_of(const PodShape& shape) {
   std::vector<std::string> products;
   for (const Label& l : shape.node_selector) {

@@ -94,8 +94,9 @@ class KeyReader {
             "want its place in the gang, from 0 to " + std::to_string(limits::kMaxPodsPerJob - 1));
   }
 
-  // A pod with Subak's claim is in a ComputeDomain, whatever its key says. Memory is shared only
-  // inside one NVLink domain, so that is the topology of a gang that names none.
+  // A pod with Subak's ResourceClaim is in a ComputeDomain, whatever its key says. GPUs share
+  // memory only inside one NVLink domain, so a gang in a ComputeDomain that names no topology gets
+  // the topology nvlink.
   void domain() {
     GangTerms& terms = pod_.terms;
     if (!pod_.claims.domain_template.empty()) pod_.join_domain();

@@ -23,15 +23,16 @@ std::int64_t add(std::int64_t a, std::int64_t b) {
   return __builtin_add_overflow(a, b, &sum) ? std::numeric_limits<std::int64_t>::max() : sum;
 }
 
-// The request of one container; CPU in milli, each other resource once.
+// The request of one container. `others` names each resource once.
 struct Amounts {
   std::int64_t cpu_milli = 0, memory_bytes = 0;
   std::vector<std::pair<Text, std::int64_t>> others;
 };
 
-// One resource over the containers of a pod. Each container touches only the resources that it
-// names, so the cost of the sum depends on the length of the text. A container without this
-// resource needs no more during its start than the sidecars need in the end.
+// The need of all containers of a pod for one resource. Each container changes only the needs for
+// the resources that it names, so the cost of the sum depends on the length of the text. An init
+// container that does not name the resource adds nothing: while it runs, only the sidecars need the
+// resource, and they need no more than in the end.
 struct Need {
   std::int64_t running = 0, sidecars = 0, start_peak = 0;
 
@@ -52,7 +53,7 @@ struct Needs {
   }
 };
 
-// A quantity in JSON: a string, or a number written by hand.
+// A quantity in JSON. It is a string, or a number in a file that a person wrote.
 struct Amount {
   std::optional<KubeQuantity> value;
   std::string text;
@@ -75,13 +76,14 @@ Amount read_amount(json::Value v) {
 
 constexpr Text kHugePages = "hugepages-";
 
-// True if the resource is like an RDMA network card: best beside the GPU, in the same container.
+// True if one container should request both the resource and the GPUs, so that the kubelet can
+// align them. This is so for RDMA network cards and for NVIDIA's resources that are not GPUs.
 bool is_beside_gpu(Text name, const ExtraGpuResources& extra) {
   return is_rdma(name) ||
          (name.starts_with(names::kNvidiaPrefix) && gpu_kind_of(name, extra) == GpuKind::kNone);
 }
 
-// The lists under "resources" of one container, or of the pod.
+// The requests and limits under "resources" of one container, or of the pod.
 struct Lists {
   json::Members limits, requests;
   explicit Lists(std::optional<json::Value> resources)
@@ -89,7 +91,7 @@ struct Lists {
         requests(resources ? json::member(*resources, "requests") : std::nullopt) {}
 };
 
-// A position in the spec; it becomes text only for a message.
+// A position in the spec. The code makes its text only for a message.
 struct Place {
   std::string_view list;
   std::size_t index = 0;
@@ -121,7 +123,7 @@ class Reader {
     pod_.add_mistake(
         {ErrorCode::kInvalid, path_ + std::move(field), std::move(got), std::move(want)});
   }
-  // Added before all others: the decision is named after it.
+  // Adds the mistake before all others, because the decision is named after the first mistake.
   void two_kinds(std::string field, Text one, Text other, std::string want) {
     if (pod_.two_kinds) return;
     pod_.two_kinds = true;
@@ -135,10 +137,10 @@ class Reader {
   Pod& pod_;
   Needs needs_;
   Text container_kind_;         // the GPU resource of the current container
-  std::int64_t most_gpus_ = 0;  // of one container
+  std::int64_t most_gpus_ = 0;  // the most GPUs of one container
 };
 
-// True if a container uses a claim other than Subak's own claim of a ComputeDomain.
+// True if a container uses a ResourceClaim other than Subak's own for a ComputeDomain.
 bool uses_other_claim(json::Value claims) {
   bool any = false;
   json::each_item(claims, [&](std::size_t, json::Value claim) {
@@ -147,8 +149,9 @@ bool uses_other_claim(json::Value claims) {
   return any;
 }
 
-// What to write for one resource so that the QoS class is Guaranteed. The field is without the path
-// of the container. None if nothing has to change.
+// Returns what the user must write for one resource so that the QoS class is Guaranteed; nullopt if
+// nothing has to change. The field of the result lacks the path of the container, which the caller
+// adds.
 std::optional<Error> qos_gap(const Lists& lists, Text name) {
   const auto limit = lists.limits.find(name);
   const auto request = lists.requests.find(name);
@@ -183,8 +186,9 @@ bool is_guaranteed(const Lists& lists) {
   });
 }
 
-// The values that NVIDIA's runtime takes for "no device": unset, "void" (leave the container alone)
-// and "none" (drivers without a device). A value from another source may be anything.
+// Notes NVIDIA_VISIBLE_DEVICES if it may name a device. For NVIDIA's runtime these values name no
+// device: unset, "void" (leave the container alone) and "none" (drivers without a device). A value
+// from another source (valueFrom) may name any device.
 void read_environment(json::Value env, ContainerNote& note) {
   json::each_item(env, [&](std::size_t, json::Value v) {
     if (json::text(v, "name") != "NVIDIA_VISIBLE_DEVICES") return;
@@ -195,7 +199,7 @@ void read_environment(json::Value env, ContainerNote& note) {
   });
 }
 
-// The runtime's other list of devices: a mount for each in this folder.
+// NVIDIA's runtime also reads the devices from mounts: one mount in this folder for each device.
 void read_mounts(json::Value mounts, ContainerNote& note) {
   json::each_item(mounts, [&](std::size_t, json::Value mount) {
     const Text path = json::text(mount, "mountPath");
@@ -215,8 +219,8 @@ void Reader::read(json::Value spec) {
   if (const auto claims = json::member(spec, "resourceClaims")) read_claims(*claims);
 }
 
-// Only a GPU pod takes part in a ComputeDomain. The edge checks what Subak's template really asks
-// for, since a user can make a template of this name.
+// Only a GPU pod takes part in a ComputeDomain. The edge checks what the template really asks for,
+// because a user can make a template with the prefix of Subak's templates.
 void Reader::read_claims(json::Value claims) {
   pod_.claims.listed = claims.is_array();
   json::each_item(claims, [&](std::size_t, json::Value one) {
@@ -249,7 +253,7 @@ void Reader::read_containers(json::Value spec) {
     });
   }
   if (const auto list = json::member(spec, "ephemeralContainers")) {
-    const bool guaranteed = pod_.guaranteed;  // they count for nothing
+    const bool guaranteed = pod_.guaranteed;  // ephemeral containers do not change it
     json::each_item(*list, [&](std::size_t i, json::Value c) {
       (void)read_container(c, {"ephemeralContainers", i});
     });
@@ -257,7 +261,8 @@ void Reader::read_containers(json::Value spec) {
   }
 }
 
-// Only for pods whose alignment counts: most pods are not Guaranteed on purpose.
+// Reports gaps only for pods whose alignment counts, which have two or more whole GPUs. Most other
+// pods are not Guaranteed on purpose.
 void Reader::read_qos_gaps(json::Value spec) {
   if (pod_.guaranteed || pod_.shape.kind != GpuKind::kWhole || pod_.shape.gpus < 2) return;
   for (const std::string_view name : {"initContainers", "containers"}) {
@@ -325,8 +330,8 @@ Amounts Reader::read_container(json::Value container, Place place) {
   return sum;
 }
 
-// A limit alone stands for the request too (API defaulting). `place` is nullptr for the pod itself,
-// which has no GPUs.
+// A limit without a request also counts as the request (API defaulting). `place` is nullptr for the
+// pod itself, which has no GPUs.
 void Reader::read_lists(const Lists& lists, const Place* place, ContainerNote& note, Amounts& sum) {
   const auto one = [&](Text name, json::Value v, Text list) {
     if (gpu_kind_of(name, extra_) != GpuKind::kNone) {

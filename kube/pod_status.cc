@@ -13,7 +13,8 @@
 namespace subak {
 namespace {
 
-// Init containers too, as a sidecar may end last. Times of one form sort like texts.
+// Reads the containers of one list. Init containers count too, because a sidecar may end last. The
+// times have one form, so they can be compared as texts.
 void read_containers(json::Value containers, PodStatus& out) {
   json::each_item(containers, [&](std::size_t, json::Value container) {
     out.has_started = true;
@@ -131,7 +132,7 @@ PodRecord pod_record(const Pod& pod, bool other_manager) {
   r.time_limit_ms = pod.time_limit_ms;
   r.grace_ms = pod.grace_ms;
   r.gated = pod.gated();
-  // For a pod alone it matters while the pod waits for its turn.
+  // For a pod without a gang, the owner matters only while the pod waits for its turn.
   if (r.gang.empty() && r.gated) {
     r.owner = shortened(std::string(pod.owner.uid), limits::kMaxNameBytes);
   }
@@ -141,7 +142,7 @@ PodRecord pod_record(const Pod& pod, bool other_manager) {
   r.other_manager = other_manager && !r.gated;
   if (!r.gated) r.let_go_to = pinned_to(r.shape);
   r.node = pod.node_name;
-  if (!r.node.empty()) {  // it is where it is, wherever else it might have gone
+  if (!r.node.empty()) {  // it is on its node, whatever its affinity says
     r.shape.node_selector.clear();
     r.shape.affinity.clear();
     r.shape.tolerations.clear();

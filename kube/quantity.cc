@@ -62,7 +62,8 @@ std::optional<Scale> suffix_scale(std::string_view suffix) {
   return std::nullopt;
 }
 
-// Returns value x 10^power in billionths: multiplies up to the cap, divides rounding up.
+// Returns value x 10^power, rounded up. If a multiplication would exceed kMaxNano, the result is
+// kMaxNano.
 Nano scale_decimal(Nano value, int power) {
   for (; power > 0; --power) {
     if (value > kMaxNano / 10) return value == 0 ? 0 : kMaxNano;
@@ -94,8 +95,9 @@ std::optional<KubeQuantity> parse_kube_quantity(std::string_view text) {
     negative = text[0] == '-';
     text.remove_prefix(1);
   }
-  // Keeps 19 digits (2^63-1 has as many, and 10^19 x 2^60 still fits). Later ones only raise the
-  // power (before the point) or are dropped (after it).
+  // The loop stores the first 19 digits in the mantissa: 2^63-1 has 19 digits, and 10^19 x 2^60
+  // still fits. Further digits before the point only raise the power, and further digits after the
+  // point are dropped.
   constexpr Nano kMost = 1'000'000'000'000'000'000;
   Nano mantissa = 0;
   int power = 0;
@@ -117,7 +119,8 @@ std::optional<KubeQuantity> parse_kube_quantity(std::string_view text) {
   }
   const auto scale = suffix_scale(text.substr(i));
   if (!any || !scale) return std::nullopt;
-  // Binary first (it loses no digit), then down or up to billionths.
+  // The binary factor comes first, because it loses no digit. The decimal factor then gives
+  // billionths.
   const Nano shifted = (mantissa + (lost ? 1 : 0)) << scale->shift;
   const Nano nano = scale_decimal(shifted, power + scale->power + 9);
   const Nano capped = nano > kMaxNano ? kMaxNano : nano;

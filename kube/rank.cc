@@ -36,7 +36,7 @@ constexpr std::array<std::array<Text, 3>, 4> kReplicaTypes{{
     {"evaluator", "", ""},
 }};
 
-constexpr std::int32_t kMostFirst = 100'000;  // of composed()
+constexpr std::int32_t kMostFirst = 100'000;  // limit of composed()'s `first`
 
 std::int32_t index_in(const TextPairs& pairs, Text key) {
   const Text text = find_text(pairs, key);
@@ -45,7 +45,8 @@ std::int32_t index_in(const TextPairs& pairs, Text key) {
   return ec == std::errc() && end == text.data() + text.size() && n >= 0 ? n : -1;
 }
 
-// Orders by the first, then by the second. -1: one is unknown, or too large.
+// Returns a rank that orders pods by `first`, then by `second`. -1: one of the numbers is unknown
+// (below 0) or too large.
 std::int32_t composed(std::int32_t first, std::int32_t second) {
   constexpr auto kSecond = static_cast<std::int32_t>(limits::kMaxPodsPerJob);
   if (first < 0 || second < 0 || first >= kMostFirst || second >= kSecond) return -1;

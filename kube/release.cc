@@ -67,7 +67,7 @@ void read_affinity(json::Value spec, GatedPod& pod) {
   }
 }
 
-// Returns false if no term could take a node.
+// Adds the node to each term. Returns false if no term accepts a node.
 bool narrow_terms(const std::vector<GatedPod::Term>& terms, const std::string& path,
                   std::string_view node, PatchWriter& patch) {
   bool any = false;
@@ -85,7 +85,7 @@ bool narrow_terms(const std::vector<GatedPod::Term>& terms, const std::string& p
   return any;
 }
 
-// Returns false if its affinity accepts no node.
+// Adds the node to the pod's required affinity. Returns false if the affinity accepts no node.
 bool narrow(const GatedPod& pod, std::string_view node, PatchWriter& patch) {
   const std::string terms = R"({"nodeSelectorTerms":[{"matchFields":[)" + pin_to(node) + "]}]}";
   const std::string required = "\"" + std::string(kRequired) + "\":" + terms;

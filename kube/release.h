@@ -62,8 +62,8 @@ struct Release {
 };
 
 // Returns the patch for the pod as it was read. The patch applies only to this version of the pod,
-// with Subak's gate on it. Otherwise the API server answers 422, and the sender must read the pod
-// again. kPrecondition: the pod's affinity accepts no node at all.
+// with Subak's gate on it. If the pod has changed since, the API server answers 422, and the sender
+// must read the pod again. kPrecondition: the pod's affinity accepts no node at all.
 Result<std::string> release_patch(const GatedPod& pod, const Release& release);
 // Does the same for a pod object. The errors of read_gated_pod() are possible too.
 Result<std::string> release_patch(json::Value pod, const Release& release);

@@ -23,7 +23,8 @@ constexpr auto kPods = std::int64_t{limits::kMaxPodsPerJob};
 constexpr std::int64_t kSlicesPerGpu = 7, kMaxPort = 65'535;
 constexpr std::int64_t kLeast = INT64_MIN, kMost = INT64_MAX, kMost32 = UINT32_MAX;
 
-// All but the wishes of gangs. Where the least is kLeast, another rule refuses smaller values.
+// The bounds of all fields except the wishes of gangs. If the least value is kLeast, another rule
+// refuses values that are too small.
 constexpr std::array kOwnRows{
     Row{"account", "", 0, kName},
     Row{"accounts", "", 0, static_cast<std::int64_t>(limits::kMaxPriorityClasses)},
@@ -156,7 +157,7 @@ constexpr std::size_t number_wishes() {
   return count;
 }
 
-constexpr auto kTable = [] {  // sorted by field, and of one name by `within`
+constexpr auto kTable = [] {  // sorted by field, then by `within`
   std::array<Row, kOwnRows.size() + number_wishes()> rows{};
   auto* end = std::copy(kOwnRows.begin(), kOwnRows.end(), rows.begin());
   each_wish([&]<class T>(const Wish<T>& wish) {
@@ -174,7 +175,7 @@ static_assert(kAny >= 64 && std::all_of(kTable.begin(), kTable.end(),
                                         [](const Row& row) { return row.least <= 0; }));
 constexpr bool fits_any(std::int64_t value) { return value >= 0 && value <= kAny; }
 
-// For a field that the table does not know. A test checks that there is none.
+// The bound of a field that is not in the table. A test checks that each field is in the table.
 constexpr Row kUnknown{"", "", kLeast, kMost};
 
 const Row& bound_of(std::string_view field, std::string_view within) {
@@ -297,7 +298,7 @@ std::optional<Error> check_kind(const PodShape& s) {
   return std::nullopt;
 }
 
-// Rules over several fields of a pod. Each field is within its bound.
+// Checks the rules that compare several fields of a pod. Each field is already within its bound.
 std::optional<Error> check_shape(const PodShape& s) {
   if (auto error = check_kind(s)) return error;
   std::size_t terms = s.node_selector.size() + s.affinity.size() + s.tolerations.size();
@@ -310,7 +311,7 @@ std::optional<Error> check_shape(const PodShape& s) {
   return std::nullopt;
 }
 
-// What is wrong with one wish of a gang of so many pods.
+// Returns what is wrong with one wish of a gang of `pods` pods.
 template <class T>
 std::optional<Error> check_wish(const Wish<T>& wish, const GangTerms& terms, std::uint64_t pods) {
   const T value = terms.*wish.member;
@@ -331,7 +332,7 @@ std::optional<Error> check_wish(const Wish<T>& wish, const GangTerms& terms, std
   return std::nullopt;
 }
 
-// The mistakes of the wishes, in the order of kWishes.
+// Returns the mistakes of the wishes, in the order of kWishes.
 std::vector<Error> check_wishes(const GangTerms& terms, std::uint64_t pods) {
   std::vector<Error> found;
   each_wish([&](const auto& wish) {
@@ -354,10 +355,10 @@ std::optional<Error> check_topology(const GangRequest& r, std::uint64_t pods, bo
   }
   auto mistakes = check_wishes(r.terms, pods);
   if (mistakes.empty()) return std::nullopt;
-  return std::move(mistakes.back());  // a request names the last, a pod the first
+  return std::move(mistakes.back());  // of a request the last mistake, of a pod the first
 }
 
-// Rules over several fields of a gang. Each field is within its bound.
+// Checks the rules that compare several fields of a gang. Each field is already within its bound.
 std::optional<Error> check_gang(const GangRequest& r) {
   std::uint64_t pods = 0;
   bool mig = false;
@@ -404,7 +405,7 @@ std::optional<Error> check_node(const NodeSpec& node) {
   return too_large("labels, taints, extended", stored_bytes(node), limits::kMaxNodeBytes);
 }
 
-// Names the node: the caller may have a thousand.
+// Checks a node. The error names the node, because an import may have thousands of nodes.
 std::optional<Error> check_named(const NodeSpec& node) {
   auto error = check_node(node);
   if (error) error->field = "node " + cut(node.name, limits::kMaxEchoBytes) + ": " + error->field;
@@ -442,7 +443,7 @@ std::optional<Error> check_body(const in::ImportNodes& body) {
   return fields_of(body);
 }
 
-// The spec is the caller's: its fields are named as the account's.
+// Checks the spec first, so that an error names the fields of the account ("spec.path").
 std::optional<Error> check_body(const in::SetAccount& body) {
   if (auto error = fields_of(body.spec, "spec")) return error;
   return fields_of(body);

@@ -27,8 +27,8 @@ enum class EffectKind : std::uint8_t {
   kOpenGate,
   // Ends these pods.
   kEvict,
-  // Says that the gates of the pods in Effect::keep_closed stay closed, and nothing else. This is
-  // the only effect of a job of pods that waits again.
+  // Says that the gates of the pods in Effect::keep_closed stay closed, and nothing else. While a
+  // job of pods waits again, it can have only this kind of effect.
   kKeepClosed,
 };
 template <>
@@ -48,7 +48,7 @@ struct EffectPod {
   std::string node;
   // The form in which the pod asked for GPUs.
   GpuKind kind = GpuKind::kNone;
-  // The number of whole GPUs, replicas or slices; `kind` says which.
+  // The number of whole GPUs, replicas of shared GPUs or MIG slices; `kind` says which.
   std::int64_t gpus = 0;
   // The MIG profile, for kMig only.
   std::string profile;
@@ -92,8 +92,8 @@ struct Preemption {
   TimeMs submit_ms = 0;
   // How often the job was preempted so far, this preemption included.
   std::uint32_t times = 0;
-  // The right by which the claimant got the GPUs, and the claimant's priority class. No class: the
-  // claimant has none, or the policy no longer has the class.
+  // The right by which the claimant got the GPUs, and the claimant's priority class. An empty
+  // class: the claimant has none, or the policy no longer has the class.
   ClaimRight right = ClaimRight::kReclaim;
   std::string priority_class{};
   template <class V>

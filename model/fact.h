@@ -39,7 +39,7 @@ enum class ReserveCause : std::uint8_t {
   kMade,     // the job did not fit in its turn
   kEarlier,  // moved: an earlier start, a promise instead of a guess, or nodes with fewer held GPUs
   kOverrun,  // a job on the reserved nodes runs longer than expected
-  kNode,     // one of the reserved nodes is gone or closed
+  kNode,     // a reserved node is gone, unfit, not ready, cordoned or drained
   kTaken,    // others took nodes: a job within its quota, or pods that Subak did not place
   kAccount,  // ended: a rule of the job's accounts stops the job
   kPolicy,   // ended: the policy allows fewer reservations, or none

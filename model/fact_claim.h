@@ -17,7 +17,7 @@ namespace subak {
 enum class ClaimCause : std::uint8_t {
   kMade,     // made: the job found no placement in its turn
   kAccount,  // ended: the quota, the class or a rule of the job's accounts no longer allows it
-  kPlace,    // ended: a node is closed or gone, or another job holds claimed GPUs
+  kPlace,    // ended: a node is gone or takes no new pods, or another job holds claimed GPUs
   kStays,    // ended: a victim does not end in time, or may no longer be asked to end
   kPolicy,   // ended: the policy no longer allows claims
 };

@@ -35,7 +35,7 @@ struct JobCreated {
   AccountId leaf;
   // Free text of an API job, or "namespace/gang" of a job of pods.
   std::string name;
-  // The complete request of an API job. For a job of pods it has only the terms of the gang; the
+  // The complete request of an API job. For a job of pods it has only the wishes of the gang; the
   // shapes come with the pods.
   GangRequest request;
   // The number of pods that start together, from 1.
@@ -431,8 +431,8 @@ struct PodBound {
   PodSlot slot;
   // A time, by the service's clock, at which the pod certainly existed. 0: the fact's time.
   TimeMs seen_ms = 0;
-  // How far this report shows that the reporter's clock is behind the service's clock. 0: it is not
-  // behind, or a better measurement exists (docs/design/0078).
+  // How far the reporter's clock is behind the service's clock, according to this report. 0: it is
+  // not behind, or a better measurement exists (docs/design/0078).
   DurationMs behind_ms = 0;
   template <class V>
   void fields(V& v) {
@@ -470,8 +470,8 @@ struct PodGone {
   JobId job;
   std::uint32_t rank = 0;
   TimeMs at_ms = 0;
-  // Why the pod ended. If the job has no cause yet, the job gets this cause, unless it is kNone or
-  // kFinished.
+  // Why the pod ended. If the job has no cause yet, the job gets this cause, unless this cause is
+  // kNone or kFinished.
   Cause cause = Cause::kNone;
   // For the cause kRejected: what the kubelet of the pod's node said.
   Rejection rejection{};

@@ -79,8 +79,8 @@ struct GangTerms {
   bool balanced = false;
   // How many whole nodes stay free for replacements in each NVLink domain of several nodes that the
   // gang uses. No other job gets these nodes while the gang is in the domain. may_spare() says
-  // which gangs may have this wish. With `prefer`, the search leaves the spare nodes free, but does
-  // not reserve them.
+  // which gangs may have this wish. With `prefer`, the search leaves these nodes free when it
+  // places the gang, but other jobs may use them.
   std::uint32_t spare = 0;
   // True: the gang's GPU pods use a ComputeDomain of NVIDIA's DRA driver. A node takes part in at
   // most one ComputeDomain. DomainRules limits the number of gangs with a ComputeDomain in an

@@ -49,8 +49,9 @@ struct SetCluster {
   bool validate_only = false;
   // Refuses the request if there is no cluster of this name.
   bool must_exist = false;
-  // An old cluster that this cluster replaces. The old cluster is removed if it never had a node or
-  // a job. Empty: none.
+  // An old cluster that this new cluster replaces. If the old cluster never had a complete list or
+  // a job, and has no nodes, it is removed; if not, it stays. Ignored if the cluster `name` exists.
+  // Empty: none.
   std::string replaces{};
   // True: the edit changes only the namespaces that the input names. So two edits at the same time
   // do not undo each other.
@@ -230,9 +231,9 @@ struct DeleteAccount {
 
 // Creates an API job. A launcher starts the job's pods when the launcher gets an open_gate effect.
 // The reply has the job's id, and a warning if the job would not fit even in the empty fleet.
-// kNotFound: no such cluster or account. kInvalid: the user or the MIG profile cannot exist.
-// kPrecondition: the account drains, or a limit on its path never allows the request. kExhausted:
-// limits::kMaxQueuedJobs jobs wait.
+// kNotFound: no such cluster or account. kInvalid: the user's name is not allowed, or neither a GPU
+// nor a node has the MIG profile. kPrecondition: the account drains, or a limit on its path never
+// allows the request. kExhausted: limits::kMaxQueuedJobs jobs wait.
 struct SubmitJob {
   static constexpr std::string_view kName = "submit_job";
   // The job starts in this cluster only.

@@ -79,8 +79,9 @@ constexpr DurationMs kShortPause = limits::kFirstNodeBackoffMs;
 constexpr DurationMs kLongPause = limits::kFirstDeviceBackoffMs;
 constexpr DurationMs kLongestPause = limits::kLongestNodeBackoffMs;
 
-// In the order of the kinds. CPU and memory become free within minutes, because the pods without
-// GPUs that use them come and go. A fault of a device, or GPUs that lie apart, last longer.
+// One rule for each RejectionKind, in the order of the enum. CPU and memory become free within
+// minutes, because the pods without GPUs that use them come and go. A fault of a device, or GPUs on
+// different NUMA nodes, last longer.
 constexpr std::array<RejectionRule, EnumText<RK>::names.size()> kRejectionRules{{
     {"its Topology Manager found no CPUs and GPUs for the pod on the NUMA nodes that its policy "
      "allows",

@@ -1,6 +1,6 @@
 // The states of jobs and pods, the allowed changes of a job's state, and the causes for which pods,
 // attempts and jobs end. Also the errors with which a kubelet rejects a pod. The engine allows only
-// the changes of this table (docs/design/0024).
+// the changes of state in this diagram and in the text below it (docs/design/0024).
 //
 //                    +------------------ ended, to wait again -----------------+
 //                    v                                                         |
@@ -11,10 +11,12 @@
 //        +--------> kPaused                                v
 //        +------------------- ended, to wait again --- kEnding ---> kDone
 //
-// A job changes from kIncomplete to kQueued or kPaused when the gang's last pod appears. It changes
-// back to kIncomplete when one of its pods ends before the start. A waiting job changes to kEnding
-// if it must end and still has pods in the cluster. Every state except kDone may change to kDone.
-// Foreign and adopted jobs begin in kRunning.
+// A job changes from kIncomplete to kQueued or kPaused when the gang's last pod appears. The job
+// changes back to kIncomplete when one of its pods ends before the start. A job whose attempt ended
+// in kStarting, kRunning or kEnding, and that waits again, becomes kIncomplete, kQueued or kPaused.
+// A waiting job changes to kEnding if it must end and still has pods in the cluster. Every state
+// except kDone may change to kDone. A new job is kIncomplete until its first fact sets its state;
+// for foreign and adopted jobs this state is kRunning.
 //
 // Threads: any; plain values and pure functions.
 #pragma once
@@ -117,8 +119,8 @@ struct EnumText<Cause> {
       "vanished",  "time_limit",   "budget",   "misconfigured", "evict_refused"};
 };
 
-// True if the diagram in this file allows this change. No state may change to itself, and kDone
-// never changes.
+// True if the diagram at the top of this file, or the text below the diagram, allows this change.
+// No state may change to itself, and kDone never changes.
 bool may_change(JobState from, JobState to);
 
 // True if the job has no hold and wants one: incomplete, queued or paused.
@@ -126,9 +128,9 @@ constexpr bool is_waiting(JobState state) {
   return state == JobState::kIncomplete || state == JobState::kQueued || state == JobState::kPaused;
 }
 
-// True if a job may wait again after an attempt that ended with this cause. For this the job must
-// also have pods left, or get new pods. Else the job is done. After kFinished, only pods that
-// already wait can start again.
+// True if a job may wait again after an attempt that ended with this cause. The job then waits
+// again only if it still has pods or its controller makes new pods; in all other cases the job is
+// done. After kFinished, only pods that already wait can start again.
 bool comes_back(Cause cause);
 
 // The scheduling gates that stop a Kubernetes pod from going to a node. A pod can lose gates, but
@@ -205,8 +207,8 @@ struct RejectionTime {
 
 // The last rejection of a pod of a job.
 struct NodeRejection {
-  // The name of the node whose kubelet rejected the pod. Empty: no kubelet did, or the job ran
-  // afterwards.
+  // The name of the node whose kubelet rejected the pod. Empty: no kubelet rejected a pod of the
+  // job, or the job has run since the last rejection.
   std::string node;
   Rejection rejection;
 };
@@ -241,10 +243,12 @@ RejectionKind rejection_kind(std::string_view error);
 
 // What people and the engine need to know about a kind.
 struct RejectionRule {
-  // The meaning of the error, and what helps, each as the rest of a sentence.
+  // The meaning of the error as a clause about the node ("its kubelet did not accept the pod"), and
+  // what a person can do about the error.
   std::string_view means;
   std::string_view helps;
-  // The node backoff after the first rejection in a row, and the longest backoff.
+  // The node backoff after the first rejection in a row, and the longest backoff. Each further
+  // rejection in the row doubles the backoff.
   DurationMs first_ms = 0;
   DurationMs longest_ms = 0;
 };

@@ -9,7 +9,8 @@
 namespace subak {
 namespace {
 
-// The names of one 7-slice product for the seven slots of its shared geometry.
+// The names of the seven profiles of a product. All products with seven compute slices share one
+// geometry.
 struct SevenNames {
   std::string_view g1, g1_me, g1_double, g2, g3, g4, g7;
 };
@@ -64,7 +65,8 @@ MigGeometry rtx_pro_6000() {
            {"4g.96gb.gfx", 4, 12, 1, kFirst}}};
 }
 
-// Asserts that each slice lies on its card, and that all slices of a profile are no more than one.
+// Asserts that each slice lies on its card, and that max_count slices of a profile cost at most one
+// card.
 void check_geometry(const MigGeometry& g) {
   for (const MigProfile& p : g.profiles) {
     must(p.units > 0 && p.max_count > 0, "a slice takes a part of its card");

@@ -51,23 +51,23 @@ struct NodeUse {
 
 // The CPU and memory that non-GPU pods must leave free on a node for each free GPU.
 struct GpuHeadroom {
-  // The amounts for one free GPU, in thousandths of a CPU and in bytes. 0: nothing is reserved.
+  // The amounts for one free GPU, in thousandths of a CPU and in bytes. 0: no amount.
   std::int64_t cpu_milli = 0;
   std::int64_t memory_bytes = 0;
-  // True if CPU or memory is reserved. If false, non-GPU pods may use all of the node.
+  // True if there is an amount of CPU or memory. If false, non-GPU pods may use all of the node.
   bool any() const { return cpu_milli > 0 || memory_bytes > 0; }
   friend bool operator==(const GpuHeadroom&, const GpuHeadroom&) = default;
 };
 
 // A node. An edge or a command builds the record from a watch, from `kubectl get nodes -o json` or
 // from a fleet CSV. A node has one product (nvidia.com/gpu.product without -SHARED or -MIG-...
-// suffixes). Its GPUs are whole, shared by R replicas, or cut into MIG slices. `gpus` is the number
-// of installed physical GPUs.
+// suffixes). Each of its GPUs is whole, shared (offered as R replicas), or cut into MIG slices.
+// `gpus` is the number of installed physical GPUs.
 struct NodeSpec {
   // The name of the node in its cluster. Never empty.
   std::string name;
-  // The GPU product as NVIDIA's feature discovery names it: "NVIDIA-H100-80GB-HBM3". Empty: it
-  // never had GPUs. A node that lost all its GPUs still has its product.
+  // The GPU product as NVIDIA's feature discovery names it: "NVIDIA-H100-80GB-HBM3". Empty: the
+  // node never had GPUs. A node that lost all its GPUs still has its product.
   std::string product;
   // The number of physical GPUs, at most limits::kMaxGpusPerNode.
   std::int64_t gpus = 0;
@@ -126,14 +126,15 @@ struct NodeSpec {
   // True: the node's labels and resources contradict each other about its GPUs. `unfit` names these
   // labels and resources.
   bool contradicts = false;
-  // True: it is unknown how many GPUs work. None is allocatable, or the device plugin's pod is not
-  // ready; `unfit` says which. `gpus` is 0 if no field of the node states its GPUs either.
+  // True: it is unknown how many GPUs are healthy, because no GPU is allocatable or the device
+  // plugin's pod is not ready. `unfit` says which of the two. `gpus` is 0 if no other field of the
+  // node says how many GPUs it has.
   bool gpus_unknown = false;
   // Since when `gpus_unknown` is true. Until limits::kGpusUnknownMs later, reservations of the node
   // stay. 0: nothing is unknown, or that time is over. No edge reports this field.
   TimeMs gpus_unknown_ms = 0;
   // True: the edge reports no GPUs, and the fields about GPUs are those of the last report with
-  // GPUs. Only while `gpus_unknown_ms` is set. No edge reports this field.
+  // GPUs. It can be true only while `gpus_unknown_ms` is set. No edge reports this field.
   bool former_gpus = false;
   // How far the node's clock is behind the service's clock: whole seconds, in milliseconds.
   // Negative: the clock is ahead. 0: the difference is below limits::kClockOffMs or not measured.
@@ -143,9 +144,9 @@ struct NodeSpec {
   // this field: only the engine sets it.
   TimeMs clique_lost_ms = 0;
   // The clique whose label the node has lost. The node no longer shares a domain with other nodes,
-  // but NVLink still joins it to that clique. So a gang cannot reserve the node as an exclusive
-  // domain. A gang can reserve the former clique exclusively only if no pod uses this node. No edge
-  // reports this field: the engine stores it until the node has a label again or is removed.
+  // but NVLink still joins it to that clique. So no gang can have the node as its exclusive domain.
+  // A gang can have the former clique as its exclusive domain only if no pod uses this node. No
+  // edge reports this field: the engine stores it until the node has a label again or is removed.
   std::string former_clique;
 
   // Returns the name of the node's group at level `k`; empty if there is none. Level 0 is the
@@ -214,8 +215,8 @@ struct PodSlot {
   NodeId node;
   // The indexes of the pod's GPUs on the node, as bits. 0 for MIG slices and pods without GPUs.
   std::uint64_t gpu_mask = 0;
-  // The cost of the pod in milli-GPU: 1000 for each GPU, floor(1000/R) for each replica,
-  // mig_slice_milligpu() for each slice, or the part of a GPU that the pod asks for.
+  // The cost of the pod in milli-GPU. A whole GPU costs 1000, a replica of a GPU with R replicas
+  // floor(1000/R), and a MIG slice mig_slice_milligpu(). A fraction costs what the pod asks for.
   MilliGpu milligpu = 0;
 
   template <class V>

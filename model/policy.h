@@ -97,8 +97,8 @@ struct Policy {
   std::uint32_t keep_whole = 0;
   // The most gangs with a ComputeDomain in one NVLink domain of several nodes; 0 = any number.
   std::uint32_t clique_gangs = 1;
-  // On a GPU node, the CPU and memory that non-GPU pods leave for each free GPU. 0 = nothing is
-  // reserved.
+  // On a GPU node, the CPU and memory that non-GPU pods must leave free for each free GPU. 0 = no
+  // amount.
   std::int64_t cpu_per_gpu_milli = 0;
   std::int64_t memory_per_gpu_bytes = 0;
   // Whether jobs within quota take GPUs back from jobs that borrow them (docs/design/0084). This

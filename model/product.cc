@@ -22,10 +22,10 @@ constexpr std::array<std::string_view, 13> kJoinedInNode = {
     "P100", "V100", "V100S", "A100", "A800", "PG506", "H100",
     "H800", "H200", "H20",   "B100", "B200", "B300"};
 
-// Cards of these chips are joined by bridges, if at all.
+// Chips of cards that NVLink bridges join, if anything joins them.
 constexpr std::array<std::string_view, 7> kBridgedChips = {"A30",    "A30X",  "A40",    "RTX",
                                                            "Quadro", "TITAN", "GeForce"};
-// The same, by the form of the card.
+// Forms of cards that NVLink bridges join, if anything joins them.
 constexpr std::array<std::string_view, 3> kBridgedForms = {"PCIE", "PCIe", "NVL"};
 
 template <class List>
@@ -40,7 +40,8 @@ std::string_view without_maker(std::string_view product) {
   return product;
 }
 
-// Returns the label values that the pod names, as written; none: it leaves them open.
+// Returns the values of the label `key` that the pod allows, as written. Empty: the pod allows any
+// value.
 std::vector<std::string> named_values(const PodShape& pod, std::string_view key) {
   for (const Label& l : pod.node_selector) {
     if (l.key == key) return {l.value};
@@ -60,7 +61,7 @@ std::vector<std::string> named_products(const PodShape& pod) {
   return named.empty() ? pod.products : named;
 }
 
-// The same for GKE's pools.
+// Does what as_offered() does, for pods that name GKE's node pools.
 PodShape as_pooled(PodShape pod) {
   const std::vector<std::string> sizes = named_values(pod, names::kGkePartition);
   if (!sizes.empty()) {

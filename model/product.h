@@ -1,7 +1,7 @@
-// Reads the name of a GPU product: the card, whether NVLink joins its GPUs, and in which form the
-// node offers its GPUs. The names come from NVIDIA's feature discovery (label
+// Reads the name of a GPU product: the model of the GPU, whether NVLink joins such GPUs, and in
+// which form the node offers its GPUs. The names come from NVIDIA's feature discovery (label
 // nvidia.com/gpu.product), such as "NVIDIA-H100-80GB-HBM3". The suffix "-MIG-1g.10gb" says that
-// every card is cut into slices of this profile (MIG strategy single). The suffix "-SHARED" says
+// every GPU is cut into slices of this profile (MIG strategy single). The suffix "-SHARED" says
 // that each GPU has several replicas.
 // Threads: pure functions.
 #pragma once
@@ -13,15 +13,18 @@
 
 namespace subak {
 
-// Returns the name of the card, without suffixes: "NVIDIA-H100-80GB-HBM3-MIG-1g.10gb-SHARED" ->
-// "NVIDIA-H100-80GB-HBM3". The result is a view into `product`.
+// Returns the name of the product without these suffixes:
+// "NVIDIA-H100-80GB-HBM3-MIG-1g.10gb-SHARED" -> "NVIDIA-H100-80GB-HBM3". The result is a view into
+// `product`.
 std::string_view base_product(std::string_view product);
-// Returns the profile of the slices, such as "1g.10gb"; empty if the cards are not cut.
+// Returns the profile of the MIG slices, such as "1g.10gb"; empty if the name has no "-MIG-"
+// suffix.
 std::string_view product_profile(std::string_view product);
 
-// True if NVLink can join GPUs of this product. False for cards without an NVLink connector: even a
-// configured clique or domain size does not link such cards. True for all other cards, even unknown
-// cards. For cards with true, NodeSpec::gpus_per_domain says which GPUs are linked.
+// True if NVLink can join GPUs of this product. False for GPUs without an NVLink connector: even a
+// configured clique or domain size does not join such GPUs. True for all other products, even
+// unknown ones. If the result is true, NodeSpec::gpus_per_domain says which GPUs of the node NVLink
+// joins.
 // Source: NVIDIA's data sheets of A2, A10, A16, L2, L4, L20, L40, L40S, T4, P4, P40, M10, M60, of
 // the RTX Ada generation and of RTX PRO Blackwell.
 bool has_nvlink(std::string_view product);
@@ -29,7 +32,7 @@ bool has_nvlink(std::string_view product);
 // True if NVLink can join GPUs of this product across nodes: the superchips (GH200, GB200, GB300,
 // ...) and unknown products. False for boards and cards whose NVLink ends inside the node: P100,
 // V100, and the SXM boards of A100, H100, H200, B200, B300 and their variants. It is also false for
-// cards that bridges join, and for cards without NVLink.
+// PCIe cards that NVLink bridges join, and for cards without NVLink.
 // Source: NVIDIA's data sheets of HGX and DGX systems, GH200 NVL32, GB200 NVL72, GB300 NVL72.
 bool nvlink_joins_nodes(std::string_view product);
 

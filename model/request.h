@@ -23,7 +23,7 @@ enum class GpuKind : std::uint8_t {
   kNone,
   // Whole GPUs: nvidia.com/gpu.
   kWhole,
-  // Replicas of time-sliced GPUs: nvidia.com/gpu.shared.
+  // Replicas of shared GPUs: nvidia.com/gpu.shared.
   kShared,
   // MIG slices of one profile: nvidia.com/mig-<profile>.
   kMig,
@@ -147,7 +147,8 @@ struct ResourceCount {
 // CPU and memory are the pod's requests. Both node_selector and affinity must match the node.
 struct PodShape {
   GpuKind kind = GpuKind::kNone;
-  // The number of whole GPUs, replicas or slices, as `kind` says. Not used for kNone and kFraction.
+  // The number of whole GPUs, replicas of shared GPUs or MIG slices, as `kind` says. Not used for
+  // kNone and kFraction.
   std::int64_t gpus = 0;
   // Only for kFraction: thousandths of one GPU, 1 to 999.
   MilliGpu milligpu = 0;
@@ -191,7 +192,7 @@ struct PodShape {
   friend bool operator==(const PodShape&, const PodShape&) = default;
 };
 
-// A group of `count` consecutive ranks with the same shape.
+// A group of `count` pods that have the same shape and consecutive ranks.
 struct PodGroup {
   // The number of pods, from 1.
   std::uint32_t count = 1;
@@ -227,7 +228,8 @@ struct GangRequest {
   friend bool operator==(const GangRequest&, const GangRequest&) = default;
 };
 
-// Returns the most GPUs, replicas or slices that one container of the pod asks for.
+// Returns the most GPUs, replicas of shared GPUs or MIG slices that one container of the pod asks
+// for.
 inline std::int64_t most_in_container(const PodShape& pod) {
   return pod.container_gpus > 0 ? pod.container_gpus : pod.gpus;
 }

@@ -28,7 +28,7 @@ bool read_marked(std::string_view word, char mark, T& value) {
   return r.ec == std::errc() && r.ptr == end;
 }
 
-// One line with the fields of every input and those of its kind.
+// A record with the fields of `head`, which all kinds have, followed by the fields of one kind.
 template <class Head, class Record>
 struct HeadAnd {
   Head& head;
@@ -40,8 +40,8 @@ struct HeadAnd {
   }
 };
 
-// Reads `rest` as the alternative of `Body` whose kName is `kind`, with `head`'s fields accepted
-// too.
+// Reads `rest` as the alternative of `Body` whose kName is `kind`. The text may also have fields of
+// `head`.
 template <class Head, class Body, std::size_t I = 0>
 std::optional<Error> read_body(std::string_view kind, std::string_view rest, Head& head,
                                Body& body) {

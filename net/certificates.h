@@ -23,7 +23,8 @@ struct CertificateFiles {
   std::string cert;
   // The file with the key of that certificate: PEM, without a password.
   std::string key;
-  // The file with the PEM for the webhook's caBundle. Empty: another CA signs.
+  // The file with the CA certificates in PEM, for the webhook's caBundle. Empty: an operator
+  // configured the certificate, and Subak does not know its CA.
   std::string ca;
 };
 

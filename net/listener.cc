@@ -144,7 +144,7 @@ std::optional<ConnectionLimiter::Answer> Listener::Impl::let_in(const Peer& peer
 void Listener::Impl::watch_certificates() {
   certificates->expires_after(std::chrono::milliseconds(shared->options.certificate_poll_ms));
   certificates->async_wait([this](ErrorCodeOf cancelled) {
-    // Also if it had expired before stop() could cancel it.
+    // The check also covers a timer that had expired before stop() could cancel it.
     if (cancelled || !acceptor->is_open()) return;
     shared->options.tls->poll();
     const auto now = shared->options.tls->current();

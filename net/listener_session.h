@@ -339,8 +339,8 @@ class Session : public SessionBase {
     });
   }
 
-  // Shuts the connection down, then reads what still arrives. Else a reset could drop the last
-  // answer.
+  // Shuts the connection down, then reads what still arrives. Without this, a TCP reset could drop
+  // the last answer.
   void close() {
     if (state_ == State::kClosing) return;
     enter(State::kClosing);
@@ -377,8 +377,8 @@ class Session : public SessionBase {
   // `out_`: the answer that is being written. `spare_`: the body of the last request, whose memory
   // the next request reuses.
   std::string out_, spare_;
-  // Facts about the request in progress. `keep_alive_`: the connection stays open after the answer.
-  // `head_`: the request is a HEAD request. `continued_`: the interim answer 100 was sent.
+  // Properties of the request in progress. `keep_alive_`: the connection stays open after the
+  // answer. `head_`: the request is a HEAD request. `continued_`: the interim answer 100 was sent.
   bool keep_alive_ = true, head_ = false, continued_ = false;
   // HTTP/1.0 or 1.1, as 10 or 11.
   unsigned version_ = 11;

@@ -178,8 +178,8 @@ inline DurationMs limit_of(SessionBase::State state, const ListenerOptions& o) {
   return state == SessionBase::State::kClosing ? kCloseMs : o.read_ms;
 }
 
-// The shared pointers in `out` make all sessions stay alive. Otherwise a session could end while
-// this code holds the lock, and the session's destructor would wait for the same lock.
+// The shared pointers in `out` make all sessions stay alive. Without them, a session could end
+// while this code holds the lock, and the session's destructor would wait for the same lock.
 inline std::vector<std::shared_ptr<SessionBase>> Shared::all() {
   std::vector<std::shared_ptr<SessionBase>> out;
   const MutexLock lock(mutex);

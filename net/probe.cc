@@ -35,8 +35,8 @@ std::string why(const char* what, int error = errno) {
   return std::string(what) + ": " + std::strerror(error);
 }
 
-// The probe uses the listener's own address: no other peer can come from there, once the port is
-// bound.
+// Binds the probe to the listener's own address. Once the port is bound, no other peer can connect
+// from it.
 std::optional<Peer> bind_to(int fd, SocketAddress own) {
   if (::bind(fd, own.get(), own.size) != 0) return std::nullopt;
   if (::getsockname(fd, own.get(), &own.size) != 0) return std::nullopt;

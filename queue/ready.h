@@ -58,7 +58,8 @@ struct ReadyJob {
   AccountId leaf;
   // The shape of the job's request. The fleet assigned this number to the shape.
   ShapeId shape;
-  // The job's priority class: among the jobs of one team, the higher class comes first.
+  // The job's priority. Among the jobs of one account and its users, the job with the higher
+  // priority comes first.
   std::int32_t priority = 0;
   // The time since which the job waits. The job with the earlier time comes first.
   TimeMs submit_ms = 0;
@@ -126,9 +127,9 @@ class ReadyQueue {
 
   // One pass at one instant. At each account of the tree, the walk looks at the children that have
   // a job which may start. The walk takes the child that is first by order_keys(). Among an
-  // account's users, the walk considers only the users whose next job has the highest priority
-  // class. Within a pass, a start changes only allocations. So the pass computes order keys again
-  // only on the path of the started job.
+  // account's users, the walk considers only the users whose next job has the highest priority.
+  // Within a pass, a start changes only allocations. So the pass computes order keys again only on
+  // the path of the started job.
   //
   // The caller calls next(), tries to place the job, and reports the result: with started(), or
   // with one of the functions that block jobs. Without a report, next() returns the same job again.

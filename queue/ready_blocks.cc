@@ -140,7 +140,8 @@ bool Blocks::find_witness(const TreeNode& node, std::uint32_t& witness, MilliGpu
   return false;
 }
 
-// Returns the first slot of the line that is not blocked by itself.
+// Returns the slot of the line's first job that no block of a single job stops; kNoSlot if there is
+// none.
 std::uint32_t Blocks::line_open(AtNode& node, const Line& line) {
   if (job_open(line.head)) return line.head;
   auto it = std::lower_bound(node.cursors.begin(), node.cursors.end(), line.kind,

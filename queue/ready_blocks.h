@@ -44,8 +44,8 @@ class Blocks {
  public:
   // Begins a pass, which blocks nothing yet. The index must outlive the pass.
   void begin(const Index& index, std::size_t accounts);
-  // Blocks all jobs of the shape. O(log of the kinds). The block counts even if no job has the
-  // shape.
+  // Blocks all jobs of the shape. O(log of the kinds). If no job has the shape, the call blocks no
+  // job, but none() is false from then on.
   void block_shape(ShapeId shape);
   // Blocks one job. Returns false if the job was already blocked. O(depth).
   bool block_job(std::uint32_t slot);

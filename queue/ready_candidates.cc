@@ -34,12 +34,13 @@ bool Contenders::settle(std::size_t at, const NextJob& next, bool within_quota) 
 
 bool Contenders::all_compared() { return std::exchange(fresh_, false) || !order_.has_heap(); }
 
-// Between changes the surplus v_i grows at a rate r_i and halves every h. Let V and R be the sums,
-// and d_i = |r_i V - v_i R| / V^2. The part v_i / V moves by at most 1.05 t d_i in a time t <=
-// h / 8, since all decay alike, and the integral of the decay's inverse is then at most 1.05 t. A
-// target moves by `gain` times as much, or is held by its bounds. The first child, of key a / T,
-// stays before another, of key b / U, while 1.05 t gain (d_a b + d_b a) < b T - a U. A hundredth of
-// that time is left unused.
+// Between changes the surplus v_i of child i grows at a rate r_i and halves every h. Let V and R be
+// the sums of all v_i and r_i, and d_i = |r_i V - v_i R| / V^2. All surpluses decay alike, so in a
+// time t <= h / 8 the part v_i / V moves by at most 1.05 t d_i: the integral of the decay's inverse
+// is at most 1.05 t. A target moves by at most `gain` times as much. Let a be the cost of the first
+// child and T its target, and let b and U be those of another child. The keys are a / T and b / U.
+// The first child stays first while 1.05 t gain (d_a b + d_b a) < b T - a U. The result leaves a
+// hundredth of that time unused.
 TimeMs Contenders::stands_until(AccountId id, std::size_t first, const Figures& figures) {
   must(first < order_.size(), "the first takes part");
   const PassSetup& setup = figures.setup();
@@ -55,7 +56,7 @@ TimeMs Contenders::stands_until(AccountId id, std::size_t first, const Figures& 
     const Sibling& s = order_[i];
     return static_cast<double>(s.id == id ? s.alloc : setup.tree->node(s.id).meters.surplus_rate());
   };
-  // Of two children without past usage neither moves.
+  // True if the child's key stays the same: the child has no surplus and gains none.
   const auto rests = [&](std::size_t i) { return order_[i].surplus == 0 && rate(i) == 0; };
   for (std::size_t i = 0; i < order_.size(); ++i) {
     const OrderKey& other = order_.key(i);
@@ -136,7 +137,8 @@ void Candidates::expand(AccountId id, Contenders& node, Scope scope) {
   }
 }
 
-// Prefetches the cache lines of all siblings at once; their accounts are spread over megabytes.
+// Prefetches the cache lines of all children at once, because their accounts are spread over
+// megabytes.
 void Candidates::prefetch_children(AccountId id) const {
   for (const AccountId child : index_->children(id)) {
     if (index_->summary(child).jobs == 0) continue;
@@ -186,8 +188,8 @@ void Candidates::recheck_touched(AccountId id, Contenders& node, Scope scope) {
   }
 }
 
-// True if the child has a job that could start. `next` becomes its cost: for a leaf that of its
-// next job, else the least possible. `scope` is the parent's.
+// True if the child has a job that could start. Sets `next` to the cost of the child's next job:
+// exact for a leaf, else a lower bound. `scope` is the scope of the parent.
 bool Candidates::live(Child& child, AccountId parent, Scope scope) {
   child.stands_until = kForever;
   if (child.id == parent) return live_by_own_jobs(child, scope);
@@ -221,7 +223,8 @@ bool Candidates::live(Child& child, AccountId parent, Scope scope) {
   return true;
 }
 
-// The same for jobs of the node `child.id` itself; `scope` is its own.
+// Does what live() does, for the jobs of the account `child.id` itself. `scope` is the scope of
+// that account.
 bool Candidates::live_by_own_jobs(Child& child, Scope scope) {
   const OpenJob first = blocks_->first_open(child.id, scope);
   if (first.slot == kNoSlot) return false;
@@ -230,7 +233,7 @@ bool Candidates::live_by_own_jobs(Child& child, Scope scope) {
   return true;
 }
 
-// Returns true if the class of its next job changed.
+// Updates the priority of the child's next job. Returns true if it changed.
 bool Candidates::update_class(Child& child, AccountId parent, Scope scope) {
   if (!child.by_class) return false;
   const std::int32_t was = child.priority;
@@ -245,7 +248,8 @@ bool Candidates::update_class(Child& child, AccountId parent, Scope scope) {
   return child.priority != was;
 }
 
-// A quick test; the exact one needs the next job, and runs only for the first child.
+// A quick test. The exact test, within_quota(), needs the next job and runs only for the first
+// child.
 bool Candidates::may_be_within(MilliGpu quota, MilliGpu alloc) const {
   return quota > 0 && alloc <= quota && figures_->setup().policy == OrderPolicy::kTargetShare;
 }
@@ -262,7 +266,7 @@ SiblingOrder& Candidates::order(AccountId id, Contenders& node) {
     if (child.by_class && child.priority != top) continue;
     const bool own = child.id == id;
     const NodeSummary& summary = index_->summary(child.id);
-    // Filled in place: a copy would wait for each of these stores.
+    // The code fills the sibling in place, because a copy would wait for each of these stores.
     Sibling& sibling = node.order_.add();
     sibling.id = child.id;
     sibling.shares = own ? 1 : summary.shares;

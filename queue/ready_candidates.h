@@ -29,10 +29,10 @@ struct Child {
   MilliGpu next = 0;
   // `next` is valid up to this instant, if nothing changes below the child.
   TimeMs stands_until = kForever;
-  // The priority class of the child's next job, if `by_class` is set.
+  // The priority of the child's next job, if `by_class` is set.
   std::int32_t priority = 0;
-  // True: the child is a user, or the account itself. Of such children, only those with the highest
-  // priority class take part.
+  // True: the child is a user, or the account itself. Of such children, only those whose next job
+  // has the highest priority take part.
   bool by_class = false;
   // The child's decayed surplus or usage at the pass's instant, in milli-GPU x ms.
   double value = 0;
@@ -102,8 +102,8 @@ class Candidates {
   // named.
   Contenders& refresh(AccountId id, Scope scope);
   // Returns the children that take part, with their keys. Of the users and the account's own jobs,
-  // only those with the highest priority class take part. Call order() after refresh(), for an
-  // account with children.
+  // only those whose next job has the highest priority take part. Call order() after refresh(), for
+  // an account with children.
   SiblingOrder& order(AccountId id, Contenders& node);
   // Says that the allocation or the next job of `leaf` may have changed. The same holds for all
   // accounts above `leaf`. O(depth).

@@ -25,7 +25,7 @@ std::size_t find_count(const std::vector<KindCount>& counts, const KindCount& on
   return at;
 }
 
-// Both return true if the number of kinds changed.
+// count_one() and uncount_one() return true if the number of kinds in `counts` changed.
 bool count_one(std::vector<KindCount>& counts, const KindCount& one, std::uint32_t& hint) {
   const std::size_t at = find_count(counts, one, hint);
   const bool known = at < counts.size() && counts[at].kind == one.kind;

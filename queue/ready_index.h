@@ -88,7 +88,7 @@ struct NodeSummary {
   std::uint32_t own_jobs = 0;
   // Rises when a job at or below the account comes or goes.
   std::uint32_t changes = 0;
-  // The priority class of the first of the account's own jobs.
+  // The priority of the first of the account's own jobs.
   std::int32_t priority = 0;
   // The least cost of the account's next job: at a leaf the cost of its first job, else the cost of
   // the cheapest job.

@@ -1,6 +1,7 @@
-// Computes a node's next job again after one of its children changed, as after each start. The
-// other children change only with time, in a known way, so only the changed child is read. If this
-// does not hold, or the first child is not clearly the first, the node is computed in full.
+// Computes an account's next job again after one of its children changed, as after each start. The
+// other children change only with time, in a known way, so the code reads only the changed child.
+// The walk computes the account in full if other things have changed, or if the first child is not
+// clearly the first.
 #include "queue/ready_standing.h"
 
 #include <algorithm>
@@ -12,9 +13,9 @@
 namespace subak::ready {
 namespace {
 
-// Soon after a start a surplus is the small difference of two large numbers. If it is at most this
-// part of them, the exact formula decides. The effect of rounding on a key is then far below
-// kClear.
+// Soon after a start a surplus is the small difference of two large numbers. If the difference is
+// less than this part of the numbers, the walk computes the account in full. In all other cases the
+// effect of rounding on a key is far below kClear.
 constexpr double kLeastSurplus = 1e-4;
 // Keys that differ by a smaller part count as equal here.
 constexpr double kClear = 1e-8;
@@ -49,13 +50,14 @@ void Standings::read(Entrant& e) const {
   forget_next(e);
 }
 
-// Prefetches the cache lines for reading what changed.
+// Prefetches the cache lines that say what has changed at the child.
 void Standings::prefetch_changes(const Entrant& e) const {
   __builtin_prefetch(&index_->summary(e.id));
   figures_->setup().tree->prefetch(e.id);
 }
 
-// Prefetches the cache lines for reading the child, and for a start after it, all at once.
+// Prefetches at once all cache lines that the code needs to read the child, and those for a start
+// at the child.
 void Standings::prefetch(const Entrant& e) const {
   const AccountNode& account = figures_->setup().tree->node(e.id);
   __builtin_prefetch(&account);
@@ -68,8 +70,8 @@ void Standings::prefetch(const Entrant& e) const {
   }
 }
 
-// Returns false if no job waits below the child any more. Subtracts the changes there from
-// `unseen`.
+// Reads the child again if it has changed, and subtracts the child's changes from `unseen`. Returns
+// false if no job of the child waits any more.
 bool Standings::catch_up(Entrant& e, Changes& unseen) const {
   const Changes now = figures_->changes(e.id);
   if (now == e.seen) return true;
@@ -80,8 +82,9 @@ bool Standings::catch_up(Entrant& e, Changes& unseen) const {
   return true;
 }
 
-// Returns false if there are changes beyond the known children. Nearly always only the child with
-// the last result changed; else it reads all children.
+// Returns false if the known children do not explain all changes of the account. Nearly always,
+// only the child that had the last result has changed. The code reads the other children only if
+// that child does not explain all changes.
 bool Standings::catch_up(Standing& standing, AccountId id) const {
   must(standing.last < standing.entrants.size(), "the last winner is a child");
   Entrant& last = standing.entrants[standing.last];
@@ -101,8 +104,8 @@ bool Standings::catch_up(Standing& standing, AccountId id) const {
   return true;
 }
 
-// Applies the rule of accounting/order.h for siblings without quota. Returns false if a surplus may
-// stay at 0 for a while, or rounding counts.
+// Fills in the contest by the rule of accounting/order.h for siblings without quota. Returns false
+// if a surplus may stay at 0 for a while, or if rounding could change the order.
 bool Standings::enter(Contest& c) const {
   Standing& standing = *c.standing_;
   const std::size_t n = standing.entrants.size();
@@ -152,7 +155,7 @@ void Standings::set_key(Contest& c, std::size_t at) {
   c.key_[at] = c.cost_[at] / c.target_[at];
 }
 
-// Returns false if two are too close for sums with other rounding errors.
+// Returns false if the two best children are so close that rounding could change their order.
 bool Standings::find_first(Contest& c) const {
   if (c.alone_) return true;
   double best = std::numeric_limits<double>::infinity(), second = best;
@@ -167,8 +170,8 @@ bool Standings::find_first(Contest& c) const {
   return only_twins_are_near(c);
 }
 
-// True if only equal children without past usage are near: they stay equal, and the lower id, which
-// was found, is first.
+// True if all children close to the first are equal to it, and neither they nor it have past usage.
+// They then stay equal, and the first stays first, because it has the lowest id.
 bool Standings::only_twins_are_near(const Contest& c) {
   const std::size_t first = c.first_;
   for (std::size_t i = 0; i < c.standing_->entrants.size(); ++i) {
@@ -180,7 +183,7 @@ bool Standings::only_twins_are_near(const Contest& c) {
   return true;
 }
 
-// As Contenders::stands_until().
+// Computes for a contest what Contenders::stands_until() returns.
 TimeMs Standings::first_stays_until(const Contest& c) const {
   const Standing& standing = *c.standing_;
   TimeMs until = kForever;

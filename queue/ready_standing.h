@@ -67,7 +67,7 @@ class Standings {
   // The figures of a child, as of the last time that its parent's standing read them.
   struct Entrant {
     AccountId id;
-    // The priority class of the child's next job, if `by_class` is set.
+    // The priority of the child's next job, if `by_class` is set.
     std::int32_t priority = 0;
     bool by_class = false;
     bool leaf = false;

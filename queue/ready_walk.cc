@@ -30,7 +30,7 @@ std::uint32_t Walk::next() {
   return next_of(kRootAccount, blocks_.at_root()).slot;
 }
 
-// Returns the next job at or below a node; `scope` is the node's.
+// Returns the next job of the account or of the accounts below it. `scope` is the account's scope.
 NextJob Walk::next_of(AccountId id, Scope scope) {
   if (index_->is_leaf(id)) return own_next(id, scope);
   if (const NextJob* known = memos_.find(id)) return *known;
@@ -41,15 +41,17 @@ NextJob Walk::next_of(AccountId id, Scope scope) {
   return compare_children(id, scope);
 }
 
-// Returns the next job of a child, or of the node's own jobs; `scope` is the node's.
+// Returns the next job of `child`, or of the account's own jobs if `child` is `id`. `scope` is the
+// scope of the account `id`.
 NextJob Walk::next_of_child(AccountId id, AccountId child, Scope scope) {
   return child == id ? own_next(id, scope) : next_of(child, blocks_.below(scope, child));
 }
 
-// The first job of its class stays the first, whatever the time.
+// Returns the next job among the account's own jobs. The order of these jobs does not depend on
+// time, so the result has no end of validity.
 NextJob Walk::own_next(AccountId id, Scope scope) {
   const NodeSummary& summary = index_->summary(id);
-  if (blocks_.none() && index_->is_leaf(id)) {  // nearly always, and the cost is at hand
+  if (blocks_.none() && index_->is_leaf(id)) {  // the usual case; the summary has the cost
     must(!index_->node(id).lines.empty(), "an account that is asked has a job");
     return {index_->node(id).lines.front().head, summary.own_quota, summary.least_next, kForever};
   }
@@ -59,7 +61,8 @@ NextJob Walk::own_next(AccountId id, Scope scope) {
   return next;
 }
 
-// Returns no job if the node must be computed in full.
+// Returns the next job according to the cached figures of the children. Returns no job if the walk
+// must compute the account in full.
 NextJob Walk::from_standing(AccountId id, Scope scope) {
   Standings::Contest contest;
   if (!standings_.open(id, contest)) return {};
@@ -91,8 +94,8 @@ NextJob Walk::compare_children(AccountId id, Scope scope) {
   return best;
 }
 
-// Leaves the result for later passes where it stands for a while, and sets how long. `first` is the
-// index of the child with that job.
+// Sets how long the result is valid, and stores the result in the memos if later passes may use it.
+// `first` is the index of the child that has the next job.
 void Walk::remember(AccountId id, Contenders& node, NextJob& next, std::size_t first) {
   const TimeMs now = figures_.setup().now;
   next.until = now;
@@ -104,8 +107,9 @@ void Walk::remember(AccountId id, Contenders& node, NextJob& next, std::size_t f
   standings_.keep(id, node.children(), candidates_.order(id, node)[first].id);
 }
 
-// True if the child's next job is within quota at every level below the node. A quota covers
-// everything below it that has no quota of its own; a sum of quotas does not.
+// True if the child's next job is within quota at every level below the account `id`. An account's
+// own quota also covers the accounts below it that have no quota. A quota that is only the sum of
+// the children's quotas does not.
 bool Walk::within_quota(AccountId id, AccountId child, const NextJob& next) const {
   if (figures_.depth(id) < next.within_from_depth) return false;
   if (child == id || index_->summary(child).quota == 0) return index_->summary(id).own_quota;

@@ -66,9 +66,9 @@ bool SiblingOrder::settle(std::size_t at, MilliGpu cost, bool within_quota) {
   if (siblings_.size() == 1 || setup_->policy != OrderPolicy::kTargetShare) return true;
   const Sibling& first = siblings_[at];
   if (first.within_quota ? within_quota : cost == first.next) return true;
-  // The guess is a lower bound, but for rounding: a start at this instant leaves traces in surpluses
-  // that should be equal, and then another child of an account may come first than in an earlier
-  // walk. The sibling stays the first with the lower cost.
+  // The guessed cost is a lower bound, except for rounding. A start at this instant leaves rounding
+  // errors in surpluses that should be equal, so the first child of an account may differ from that
+  // of an earlier walk. The cost can then be lower than the guess, and the sibling stays first.
   change(at, first.alloc, cost, false);
   return false;
 }

@@ -78,8 +78,8 @@ struct Compared {
   std::string name;
 };
 
-// Adds the policy without claims, with claims, or both, by --reclaim. Only target-share has claims,
-// so with `both` other policies come once.
+// Adds the policy without claims, with claims, or both, as --reclaim says. Only target-share has
+// claims, so with `both` other policies come once.
 std::optional<Error> add_with_reclaim(const SimOptions& options, Compared one,
                                       std::vector<Compared>& out) {
   const bool may = one.policy.order == OrderPolicy::kTargetShare;
@@ -95,7 +95,8 @@ std::optional<Error> add_with_reclaim(const SimOptions& options, Compared one,
   return std::nullopt;
 }
 
-// Returns each policy, with each element of --backfill if there is one, and as --reclaim says.
+// Returns the policies to compare. Each policy of --policies is combined with each element of
+// --backfill if there is one, and with or without reclaim, as --reclaim says.
 Result<std::vector<Compared>> compared(const SimOptions& options) {
   std::vector<Compared> out;
   for (const std::string& name : options.policies) {
@@ -152,7 +153,7 @@ std::optional<Error> read_quota(const std::string& quota, WorkloadOptions& w) {
   return std::nullopt;
 }
 
-// Reads --grace and --checkpoint. Refuses what has no effect without claims.
+// Reads --grace and --checkpoint. Refuses options that have no effect without claims.
 Result<VictimModel> victim_model(const SimOptions& options) {
   VictimModel victims;
   if (options.quota.reclaim != "off" && options.quota.reclaim != "on" &&

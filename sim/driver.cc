@@ -184,7 +184,7 @@ void Driver::run(const std::function<void(double)>& progress) {
     if (!event) break;
     const std::optional<TimeMs> deadline = port_.next_deadline();
     now_ = std::max(now_, std::min(*event, deadline.value_or(*event)));
-    // One turn closes only so many rows of a day.
+    // One tick writes only a limited number of ledger rows.
     while (port_.next_deadline().value_or(now_ + 1) <= now_) port_.tick(now_);
     for (; !ends_.empty() && ends_.top().first <= now_; drop_old_ends()) {
       const std::uint32_t job = ends_.top().second;

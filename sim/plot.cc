@@ -49,7 +49,7 @@ double bin_day(const Frame& f, std::size_t bin, std::size_t bins) {
   return f.x0 + (f.x1 - f.x0) * static_cast<double>(bin) / static_cast<double>(bins);
 }
 
-// A bin's value stands for its whole length: steps.
+// Draws steps, because the value of a bin stands for the whole length of the bin.
 std::vector<Point> steps(const Frame& f, const std::vector<double>& values) {
   std::vector<Point> points;
   for (std::size_t i = 0; i < values.size(); ++i) {

@@ -17,7 +17,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-// Integrates reserved idle GPUs, from the inputs.
+// Integrates the reserved idle GPUs over time. saw() takes each input and its outcome.
 class ReservedIdle {
  public:
   ReservedIdle(const Engine& engine, TimeMs from, TimeMs to)
@@ -70,8 +70,9 @@ class ReservedIdle {
     stop_waiting(f.id);
     reserved_.erase(f.id);
   }
-  // An upper bound: by sizes alone. A job larger than the reserved idle GPUs would not start there
-  // either.
+  // Returns an upper bound for the reserved idle GPUs that waiting jobs without a reservation could
+  // use. It compares sizes alone: a job that is larger than the reserved idle GPUs could not start
+  // on them.
   MilliGpu used_by_others() const {
     MilliGpu sum = 0;
     for (const auto& [milligpu, jobs] : by_size_) {

@@ -17,7 +17,8 @@ namespace subak::sim {
 namespace {
 
 constexpr std::int64_t kNodeGpus = 8;
-// Practically endless: more than can end within one millisecond.
+// How many jobs of each team wait. A team never runs out of waiting jobs, because fewer jobs than
+// these can end within one millisecond.
 constexpr std::int64_t kBacklog = 64;
 
 class ShareError {

@@ -35,7 +35,7 @@ struct ToyOptions {
   Policy policy;
 };
 
-// The share errors, in hundredths of the fleet. Each figure is the figure of the worst team.
+// The share errors, in hundredths of the fleet. Each of them is the error of the worst team.
 struct ToyResult {
   // The mean of the share error over time.
   double mean = 0;

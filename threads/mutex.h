@@ -25,7 +25,8 @@
 // A function that must not be called while this mutex is held, because the
 // function locks the mutex.
 #define SUBAK_EXCLUDES(mutex) SUBAK_THREAD_ATTRIBUTE(locks_excluded(mutex))
-// A function that the analysis skips. A comment at the function must say why it is right.
+// A function whose use of mutexes the analysis does not check. A comment at the function must say
+// why it nevertheless holds each mutex that it needs.
 #define SUBAK_NOT_ANALYSED SUBAK_THREAD_ATTRIBUTE(no_thread_safety_analysis)
 
 namespace subak {
@@ -65,8 +66,10 @@ class SUBAK_THREAD_ATTRIBUTE(scoped_lockable) MutexLock {
   std::unique_lock<std::mutex> lock_;
 };
 
-// A condition to wait for. The mutex of the lock is free during the wait, and held again after it.
-// Write the condition as a lambda with SUBAK_REQUIRES of that mutex.
+// A condition variable. While a thread waits, the mutex of its lock is free. When the wait returns,
+// the thread holds the mutex again. Write `ready` as a lambda with SUBAK_REQUIRES of that mutex.
+// The functions that call `ready` are SUBAK_NOT_ANALYSED: the standard library calls `ready` only
+// while the thread holds the mutex, but the analysis cannot see this.
 class CondVar {
  public:
   // Waits until `ready()` is true.
@@ -80,8 +83,9 @@ class CondVar {
                 Ready ready) SUBAK_NOT_ANALYSED {
     return wake_.wait_for(lock.lock_, most, ready);
   }
-  // Waits until a notification, but at most for `most`. wait_for() may also return for no reason,
-  // so check the condition afterwards.
+  // Waits until a notification, but at most for `most`. This overload has no `ready`, and the
+  // standard library may wake the thread without a notification (a spurious wake-up). So the caller
+  // must check its condition after the call.
   template <class Rep, class Period>
   void wait_for(MutexLock& lock, std::chrono::duration<Rep, Period> most) {
     wake_.wait_for(lock.lock_, most);

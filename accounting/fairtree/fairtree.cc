@@ -48,7 +48,8 @@ class Ranking {
     rank_ = next_rank_ = users_;
   }
 
-  // Ranks the users at and below `children`. `tied`: the first of them shares the last rank.
+  // Ranks the users at and below `children`. `tied`: the first of these users shares the rank that
+  // was given last.
   void rank(std::vector<std::size_t> children, bool tied) {
     std::sort(children.begin(), children.end(),
               [&](std::size_t a, std::size_t b) { return before(a, b); });

@@ -9,11 +9,12 @@
 namespace subak {
 namespace {
 
-MilliGpu held_of(const Rules& rules, ProductId product) {
-  return product == kOfAny ? rules.alloc : held_of(rules.levels, product);
+MilliGpu total_of(const Rules& rules, ProductId product) {
+  return product == kOfAny ? rules.alloc : total_of(rules.levels, product);
 }
 
-// Calls fn(Binding) for all rules that bind at one account until it returns true; true if it did.
+// Calls fn(Binding) for each rule that binds at one account, until fn returns true. Returns true if
+// fn did.
 template <class F>
 class Judge {
  public:
@@ -47,14 +48,15 @@ class Judge {
   bool limit(const Rules& rules, ProductId product, MilliGpu most) {
     const MilliGpu need = product == kOfAny ? total_ : amount_of(amounts_, product);
     if (need == 0) return false;
-    const MilliGpu used = held_of(rules, product);
+    const MilliGpu used = total_of(rules, product);
     const bool never = need > most;
     if (ever() ? !never : used + need <= most) return false;
     return tell({BindingKind::kLimit, rules.subject, product, need,
                  std::max<MilliGpu>(0, most - used), used, most, never, product == kOfAny});
   }
 
-  // True if quota of some product covers the complete demand, whatever is borrowed of others.
+  // True if the quota may cover the complete demand on some product, even if the account borrows
+  // GPUs of other products.
   bool may_be_covered(const Rules& rules) const {
     MilliGpu rest = 0;  // the held part that no quota of its product covers
     for (const ProductLevel& level : rules.levels) {
@@ -62,12 +64,13 @@ class Judge {
     }
     MilliGpu most = 0;
     for (const auto& [product, amount] : rules.quota) {
-      if (product != kOfAny) most = std::max(most, amount - held_of(rules, product));
+      if (product != kOfAny) most = std::max(most, amount - total_of(rules, product));
     }
     return total_ <= most + std::max<MilliGpu>(0, amount_of(rules.quota, kOfAny) - rest);
   }
 
-  // For a demand without a product, only the rest of all quotas together is sure to bind.
+  // A demand without a product is compared with the sum of all quotas plus `most`. Only this rule
+  // is certain to bind, because the placement decides the product.
   bool borrow(const Rules& rules, MilliGpu most) {
     if (total_ == 0) return false;
     must(most >= 0 && rules.alloc >= 0, "nothing that is held or may be borrowed is negative");
@@ -87,7 +90,8 @@ class Judge {
     });
   }
 
-  // What is uncovered of one product. A demand without a product may be placed on another one.
+  // Checks the bound of one product, which counts the uncovered part of that product. A demand
+  // without a product passes, because it may be placed on another product.
   bool borrow_of(const Rules& rules, ProductId product, MilliGpu most) {
     const MilliGpu need = amount_of(amounts_, product);
     if (need == 0) return false;
@@ -96,8 +100,8 @@ class Judge {
     });
   }
 
-  // `uncovered_by`: the uncovered part of levels and a demand, of which `most` is allowed. `need`:
-  // the part of the demand that the rule counts.
+  // `uncovered_by` returns the uncovered part of levels and a demand; the rule allows `most` of it.
+  // `need`: the part of the demand that the rule counts.
   template <class Uncovered>
   bool borrows_more(const Rules& rules, ProductId product, MilliGpu need, MilliGpu most,
                     const Uncovered& uncovered_by) {
@@ -126,7 +130,7 @@ void each_binding(const AccountTree& tree, const Demand& demand, Asking asking, 
   }
 }
 
-// Keeps the first.
+// Returns a function that stores the first binding in `first`, and then stops the walk.
 auto keep_in(std::optional<Binding>& first) {
   return [&first](const Binding& binding) {
     first = binding;
@@ -223,7 +227,7 @@ AccountId draining(const AccountTree& tree, AccountId leaf) {
 bool covers(const AccountNode& node, std::span<const ProductDemand> demand) {
   const MilliGpu total = sum_of(demand);
   must(total >= 0, "a demand is not negative");
-  // A necessary condition by every formula, and quick.
+  // A quick check first: no quota covers more than its total.
   if (node.alloc() + total > node.quota_total) return false;
   const bool by_product = amount_of(demand, kOfAny) == 0;
   return uncovered(node.quota, node.holdings.levels(), by_product ? demand : decltype(demand)()) ==
@@ -232,14 +236,14 @@ bool covers(const AccountNode& node, std::span<const ProductDemand> demand) {
 
 namespace {
 
-// From the leaf up, without the root.
+// The accounts of a path, from the leaf up, without the root.
 using Path = std::vector<AccountId>;
 
 // Checks the accounts of the path below index `top`. Returns 0 if the demand is within quota at all
 // of them, else the index above the one where it is not.
 std::size_t beyond_quota_at(const AccountTree& tree, const Path& path, std::size_t top,
                             const Demand& demand) {
-  bool above_speaks = false;  // an account without quota below needs none
+  bool above_speaks = false;  // true: the account above has a configured quota
   for (std::size_t i = top; i-- > 0;) {
     const AccountNode& node = tree.node(path[i]);
     if (node.quota_total == 0) return above_speaks ? 0 : i + 1;
@@ -290,7 +294,7 @@ std::optional<Overpromise> overpromised(const AccountTree& tree, std::string_vie
   if (!quota.empty()) {
     if (auto over = judge_promises(id, quota, children)) return over;
   }
-  // The account's value for the accounts above it.
+  // The quota that the account promises to the accounts above it.
   Sums worth = std::move(children);
   if (!quota.empty()) {
     worth.clear();

@@ -12,8 +12,8 @@
 //           part is counted by product (accounting/amounts.h): a quota of one product does not
 //           cover another product. A bound of one product counts the uncovered part of that product
 //           alone
-//   lend    fewer GPUs would stay idle than the part of unused quota that accounts do not lend; see
-//           unlent()
+//   lend    the start would leave fewer GPUs idle than the unused quota that accounts do not lend;
+//           see unlent()
 //   promise a job that cannot be preempted would borrow GPUs that a quota guarantees; see
 //           promises.h
 //
@@ -127,10 +127,10 @@ std::optional<Binding> first_binding(const AccountTree& tree, const Demand& dema
 
 // Checks the rule lend: the GPUs that accounts do not lend stay idle (accounting/unlent_quota.h).
 // `idle_of` returns the idle GPUs of a product; for kOfAny, of all products. Returns a binding if
-// the demand would leave fewer idle GPUs than accounts do not lend. A demand of the account for
-// which the GPUs stay idle gets no binding. Some idle GPUs may already be missing, because nodes
-// were lost or a quota was raised. A demand that makes no more GPUs missing gets no binding either.
-// O(depth) for each named product.
+// the demand would leave fewer GPUs idle than the unused quota that accounts do not lend. A demand
+// of the account for which the GPUs stay idle gets no binding. There may already be too few idle
+// GPUs, because nodes were lost or a quota was raised. A demand that does not make the lack larger
+// gets no binding either. O(depth) for each named product.
 std::optional<Binding> unlent(const AccountTree& tree, const Demand& demand,
                               const std::function<MilliGpu(ProductId)>& idle_of);
 
@@ -167,7 +167,8 @@ AccountId reach(const AccountTree& tree, const Demand& demand,
 struct Overpromise {
   // The account whose quota would be exceeded.
   AccountId parent;
-  // The part of the children's quotas that the account's quotas of the same products do not cover.
+  // The children's quotas by name, as far as the account's own quotas of the same products do not
+  // cover them, and the children's quotas of any product.
   MilliGpu beyond = 0;
   // The account's own quota of any product, which is less than `beyond`.
   MilliGpu any = 0;
@@ -177,8 +178,8 @@ struct Overpromise {
 // itself, or at the nearest account above it with a configured quota. A promise is broken if
 //     (sum over products of max(0, children's named - own named)) + children's any > own any,
 // with the children's effective quotas. An account without a configured quota promises the sum of
-// its children's quotas. The amounts are by product id. A product that no account names has an
-// unused id. O(children).
+// its children's quotas. `quota` has one amount for each product id. For a product that no account
+// names yet, pass an id that no other product has. O(children).
 std::optional<Overpromise> overpromised(const AccountTree& tree, std::string_view path,
                                         std::span<const ProductDemand> quota);
 

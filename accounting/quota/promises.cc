@@ -8,7 +8,7 @@
 namespace subak {
 namespace {
 
-// The amount of the product; the sum of all for kOfAny.
+// Returns the amount of the product; for kOfAny the sum of all amounts.
 MilliGpu counted(std::span<const ProductDemand> amounts, ProductId product) {
   return product ? amount_of(amounts, product) : sum_of(amounts);
 }
@@ -51,7 +51,7 @@ AccountId FixedHoldings::with_promise(AccountId id, AccountId leaf, ProductId pr
   for (const AccountId child : tree_.node(id).children) {
     if (is_below(tree_, leaf, child)) continue;
     const AccountNode& node = tree_.node(child);
-    const MilliGpu holds = product ? held_of(node.holdings.levels(), product) : node.alloc();
+    const MilliGpu holds = product ? total_of(node.holdings.levels(), product) : node.alloc();
     const MilliGpu needs = need(child, product);
     const std::pair promise{std::max<MilliGpu>(0, needs - holds), needs};
     if (promise > largest) largest = promise, most = child;

@@ -39,8 +39,9 @@ class WithoutHoldings {
   MilliGpu alloc(AccountId id) const;
   // Returns how many milli-GPU less of this product all accounts together would hold.
   MilliGpu gone(ProductId product) const { return amount_of(gone_, product); }
-  // Returns the GPUs of the product that the account would hold beyond its own quota; 0 if its
-  // quota covers all its GPUs. An account without a quota borrows all its GPUs.
+  // Returns uncovered_of() (accounting/amounts.h) for the product and the account's remaining GPUs:
+  // the milli-GPU that the account's own quota does not cover. An account without a quota borrows
+  // all its GPUs.
   MilliGpu borrowed(AccountId id, ProductId product) const;
 
   // Returns the first rule that would bind the demand, like first_binding() of entitlement.h.

@@ -35,7 +35,8 @@ void sort_amounts(ProductAmounts& amounts) {
             [](const auto& a, const auto& b) { return a.product < b.product; });
 }
 
-// The amounts by product id. New product names get the ids that they would get.
+// Returns the amounts by product id. A new product name gets the id that the product table would
+// assign next.
 std::vector<ProductDemand> by_id(const Fleet& fleet, const ProductAmounts& amounts) {
   std::vector<ProductDemand> out;
   auto next = static_cast<std::uint16_t>(fleet.products().size() + 1);
@@ -48,7 +49,7 @@ std::vector<ProductDemand> by_id(const Fleet& fleet, const ProductAmounts& amoun
   return out;
 }
 
-// The quotas that are promised below an account must fit into its own.
+// Checks that the quotas below an account fit into its own quota.
 std::optional<Error> check_promises(const Decision& d, const AccountSpec& spec) {
   const auto over = overpromised(d.s.tree(), spec.path, by_id(d.s.fleet(), spec.quota));
   if (!over) return std::nullopt;
@@ -75,7 +76,7 @@ std::optional<Error> check_named(const Decision& d, const AccountSpec& spec) {
   return check_products(d.s.fleet(), products);
 }
 
-// What an edit makes of the account as it is.
+// Returns the account's spec after the edit.
 AccountSpec edited(const AccountSpec& now, const in::SetAccount& i) {
   AccountSpec spec = i.spec;
   const in::UnchangedFields& same = i.unchanged;
@@ -141,7 +142,7 @@ void decide(Decision& d, const in::DeleteAccount& i) {
     return d.refuse(conflict(i.revision, node.revision), i.path);
   }
   const std::size_t queued = d.s.jobs().ready().queued_jobs(id);
-  // any order: any one is enough.
+  // The order does not matter, because one job is enough.
   const bool has_jobs = std::any_of(
       d.s.jobs().table().all().begin(), d.s.jobs().table().all().end(), [&](const auto& entry) {
         return entry.second.leaf == id && entry.second.state != JobState::kDone;

@@ -117,7 +117,7 @@ class Warnings {
     if (after <= before) return;
     MilliGpu all = spec_.path.empty() ? after : tree_.node(kRootAccount).quota_total;
     for (AccountId a = parent(); a; a = tree_.node(a).parent) {
-      // An account above has a bound, so the sum stays the same.
+      // An account above has a quota of its own, so the sum of all quotas stays the same.
       if (!tree_.node(a).spec.quota.empty()) return;
       if (a == kRootAccount) all += after - before;
     }

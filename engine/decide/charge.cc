@@ -1,4 +1,4 @@
-// Writes the books: which rows, and when.
+// Writes ledger rows and the GPU time of nodes (NodeBilled).
 #include <algorithm>
 #include <utility>
 #include <vector>
@@ -33,7 +33,8 @@ void charge_day(Decision& d, const state::Job& job, std::uint32_t rank, TimeMs t
   d.emit(fact::Charged{std::move(row)});
 }
 
-// The payer of usage that ends well.
+// Returns the payer for a pod that was bound: the job's account, or the platform for a system
+// namespace.
 AccountId payer_of(const Decision& d, const state::Job& job) {
   const bool system = job.leaf == kUnassigned && is_system_namespace(d.s.policy(), job.ns());
   return system ? kPlatform : job.leaf;
@@ -64,8 +65,8 @@ void charge_end(Decision& d, const state::Job& job, std::uint32_t rank, TimeMs t
   charge(d, job, rank, to, UsageState::kLost, kPlatform, clock);
 }
 
-// Runs before anything else happens on the new day. After a large clock correction it does not make
-// one fact for each day.
+// Runs before anything else happens on the new day. After a large clock correction, it does not
+// write facts for more than limits::kMaxClosedDays + 1 midnights.
 void close_days(Decision& d) {
   if (!d.s.keeps_books()) return;
   const state::Nodes& nodes = d.s.nodes();

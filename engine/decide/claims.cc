@@ -38,7 +38,8 @@ bool some_victim_stays(const Decision& d, const state::Claim& claim) {
   });
 }
 
-// `gone`: without the victims of all claims.
+// Returns why the claim is no longer valid; nullopt if it is valid. `gone`: the holdings without
+// the victims of all claims.
 std::optional<ClaimCause> why_over(const Decision& d, const state::Claim& claim,
                                    const WithoutHoldings& gone) {
   const bool by_class = claim.right == ClaimRight::kClass;
@@ -56,7 +57,7 @@ std::optional<ClaimCause> why_over(const Decision& d, const state::Claim& claim,
 
 bool is_synced(const Decision& d, JobId job) { return d.s.clusters().at(job.cluster()).synced; }
 
-// Asks a job to give back what it holds. It waits again under its id.
+// Asks a job to end for a claim. The job then waits again under the same id.
 void preempt(Decision& d, JobId id) {
   const state::Job& job = d.s.jobs().at(id);
   must(derive::can_be_preempted(d.s, job), "only a job whose pods are recreated is preempted");
@@ -128,7 +129,7 @@ bool block_without_reach(const AccountTree& tree, AccountId id, bool covered,
 // whatever these jobs take at the accounts above both.
 bool may_claim_from(const AccountTree& tree, AccountId leaf, AccountId reach, AccountId other) {
   if (!reach) return false;
-  AccountId below;  // the account on the way up from `leaf`, below the first one above both
+  AccountId below;  // on the way up from `leaf`: the last account that is not above `other`
   AccountId common = leaf;
   while (!is_below(tree, other, common)) {
     below = common;

@@ -21,10 +21,11 @@ void end_claims_on(Decision& d, NodeId node);
 void ask_victims(Decision& d);
 // Which jobs may get claims.
 enum class Claimants {
-  // All jobs that wait. Call it when the pass has started all jobs that can start.
+  // All jobs that wait. Use this value when the pass has started all jobs that can start.
   kAll,
-  // Jobs of the shapes in PassMemory::blocked, but no job class of PassMemory::claim_tried. Call it
-  // before a job beyond quota starts: else it could start on GPUs that an earlier job claims next.
+  // Jobs of the shapes in PassMemory::blocked, but no job class of PassMemory::claim_tried. Use
+  // this value before a job beyond quota starts. Without it, that job could start on GPUs that a
+  // job earlier in the order would claim next.
   kBlocked,
 };
 // A job that waits, with a placement.
@@ -32,9 +33,11 @@ struct Placeable {
   JobId job;
   Placement placement;
 };
-// Returns the first job in the order that could claim GPUs from `borrower` if the borrower started
-// now, but that has a placement itself. The order may have the borrower first: an account takes its
-// turn with its first job, which may borrow although a later one would not.
+// Returns the first job in the order that has a placement now, and that could claim GPUs from
+// `borrower` if the borrower started instead. Such a job may come after the borrower in the order.
+// The reason is that an account takes its turn with its first job. That first job may borrow
+// although a later job of the account is within quota. Each search for a placement counts as one of
+// `work.checks`.
 std::optional<Placeable> entitled_before(Decision& d, const state::Job& borrower,
                                          const PassMemory& memory,
                                          derive::ReservedUntil& reserved_until, Work& work);

@@ -24,9 +24,9 @@ namespace subak::decide {
 // influence decisions: with an empty cache, a pass makes the same decisions.
 struct PassMemory {
   // One entry for each shape number: the fleet's freed_version(shape) at which the shape had no
-  // placement. A start takes GPUs, so it gives no room to other shapes. But a start also frees the
-  // CPU and memory that were reserved for the taken GPUs. Only shapes with non-GPU pods can use
-  // this CPU and memory, so only their versions change with a start.
+  // placement. A start takes GPUs, so it gives no room to other shapes. But non-GPU pods no longer
+  // have to leave CPU and memory free for the taken GPUs. So a start can give room to shapes with
+  // non-GPU pods, and only the versions of these shapes change with a start.
   struct Blocked {
     // The serial of the shape. If the number now belongs to a shape with another serial, the entry
     // is void.
@@ -35,9 +35,9 @@ struct PassMemory {
     std::uint64_t at = 0;
   };
   using BlockedShapes = std::vector<Blocked>;
-  // A rule of an account that stops jobs. The rule may stop one job class: `line` is a job of the
-  // class, and identifies the class while this job has the same request. Otherwise the rule stops
-  // all jobs at or below an account that ask for at least `least`.
+  // A rule of an account that stops jobs. If `line` is set, the rule stops one job class: `line` is
+  // a job of the class, and identifies the class while this job has the same request. If `account`
+  // is set, the rule stops all jobs at or below this account that ask for at least `least`.
   struct BlockedByRule {
     // The job that identifies the class, or else the account. Exactly one of `line` and `account`
     // is set.
@@ -79,7 +79,7 @@ struct PassMemory {
   Point blocked_by_rule_at;
   // The version of State::reserved_nodes() for which the blocked shapes are valid.
   std::uint64_t reserved_at = 0;
-  // The versions of the inputs at which all reserved nodes were last known to be open.
+  // The versions of the inputs for which all reserved nodes were last known to take pods.
   Point open_at;
   // The versions of the inputs at which no promised start could move to an earlier time.
   StartsPoint pulled_at;
@@ -154,7 +154,7 @@ std::optional<Error> check_products(const Fleet& fleet, const std::set<std::stri
 std::optional<Error> check_session(const Decision& d);
 
 // node.cc: removes a node. Pods with holds on the node lose these holds. Bound pods end at the time
-// `at`. The last fact removes the node, after the node's final bill.
+// `at`. The last two facts are the node's last NodeBilled fact and NodeRemoved.
 void remove_node(Decision& d, NodeId id, TimeMs at);
 
 // node.cc: releases holds on a node whose holds exceed its GPUs. Holds exceed the GPUs when a pod
@@ -235,8 +235,8 @@ void set_rejections(const Decision& d, NodeId node, NodeSpec& spec);
 // An operator says that the node is repaired: drops its backoffs and its count of rejections. The
 // node is fit again, unless its edge reports a cause.
 void forgive_rejections(Decision& d, NodeId node, const EditStamp& edit);
-// node.cc: sets NodeSpec::unfit of the node to the edge's words, with the node's rejections if it
-// is unfit because of them.
+// node.cc: sets NodeSpec::unfit of the node again. The text has the words of the edge, and the
+// rejections of pods if the node is unfit because of them.
 void renew_fitness(Decision& d, NodeId node, const EditStamp& edit = {});
 // Call it when a pod of this job and shape runs on the node. Drops the node's backoffs for the
 // shape. Backoffs that come from scheduler refusals of other jobs stay.
@@ -262,7 +262,8 @@ void end_backoffs(Decision& d);
 // node.cc: removes nodes from their clique if their clique label has been missing for
 // limits::kCliqueKeptMs.
 void end_cliques(Decision& d);
-// node.cc: believes the reports of nodes whose GPUs have been unknown for limits::kGpusUnknownMs.
+// node.cc: for nodes whose GPUs have been unknown for limits::kGpusUnknownMs, accepts the last
+// report as it is, even if the report says that the node has no GPUs.
 void end_unknown_gpus(Decision& d);
 
 // non_gpu_pod.cc: records that a non-GPU pod is on a node, which must exist.
@@ -319,11 +320,12 @@ void charge(Decision& d, const state::Job& job, std::uint32_t rank, TimeMs to, U
 // the platform pays from the node's last heartbeat on.
 void charge_end(Decision& d, const state::Job& job, std::uint32_t rank, TimeMs to,
                 RowClock clock = RowClock::kService);
-// Writes the capacity part of each node's bill for each UTC midnight that has passed.
+// Writes a NodeBilled fact of each node for each UTC midnight that has passed, but at most for the
+// last limits::kMaxClosedDays + 1 midnights.
 void close_days(Decision& d);
-// Charges bound pods up to each midnight whose day is closed, the oldest midnight first in each
-// cluster. One call writes at most limits::kMaxCutRowsPerTurn + 1 rows. Unbound holds are charged
-// later, because their payer is not known yet.
+// Charges bound pods up to each midnight that was limits::kDayOpenMs ago or earlier, the oldest
+// midnight first in each cluster. One call writes at most limits::kMaxCutRowsPerTurn + 1 rows.
+// Unbound holds are charged later, because their payer is not known yet.
 void close_rows(Decision& d);
 
 // account_warnings.cc: warns about account settings that are valid but are probably a mistake.

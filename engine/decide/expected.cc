@@ -66,7 +66,7 @@ std::vector<PodGroup> groups_of(const in::GangSeen& i, std::uint64_t first, std:
   return out;
 }
 
-// The pods that come later: in each block, those after the first `least`.
+// Returns the pods that come later: in each block, the pods after the first `least`.
 std::vector<fact::PodsExpected> later_pods(const in::GangSeen& i, JobId id) {
   std::vector<fact::PodsExpected> later;
   const std::uint64_t part = part_of(i);
@@ -89,7 +89,8 @@ bool any_news(const Decision& d, const state::Job& job, const fact::PodsExpected
   return false;
 }
 
-// The size of the gang's request. Neighbours with the same request count once.
+// Returns the stored size of the gang's request. Neighbouring pods with the same request count
+// once.
 std::size_t bytes_of(const Decision& d, const state::Job& job, const in::GangSeen& i) {
   std::size_t bytes = 0;
   const PodShape* before = nullptr;
@@ -105,7 +106,7 @@ std::size_t bytes_of(const Decision& d, const state::Job& job, const in::GangSee
   return bytes;
 }
 
-// The same, after its pods have moved.
+// Does the same for the request after the pods have moved.
 std::size_t bytes_of(const Decision& d, const state::Job& job, const fact::PodsRanked& ranked) {
   std::vector<const state::Pod*> pods;
   for (std::uint32_t r = 0; r < job.gang_size; ++r) pods.push_back(&job.pods[r]);
@@ -183,7 +184,7 @@ void order_ranks(Decision& d, JobId id) {
   for (std::uint32_t r = 0; r < job.gang_size; ++r) {
     if (job.pods[r].is_live() && !job.pods[r].is_expected()) ranks.push_back(r);
   }
-  // An unsigned number minus one: pods without an order come last.
+  // The order is unsigned, so 0 - 1 is the largest number: pods without an order come last.
   const auto place = [&](std::uint32_t r) { return job.pods[r].order - 1; };
   std::vector<std::uint32_t> from = ranks;
   std::stable_sort(from.begin(), from.end(),

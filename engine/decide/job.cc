@@ -62,7 +62,8 @@ std::optional<Error> unknown_profile(const Decision& d, ClusterId cluster,
   return std::nullopt;
 }
 
-// The user's node if it exists. Else the account, whose rules a new user has.
+// Returns the user's account if it exists, else the account above, because a new user has the rules
+// of that account.
 AccountId payer_of(const Decision& d, const in::SubmitJob& i) {
   const AccountId user = i.user.empty() ? AccountId() : d.s.tree().find(i.account + "/" + i.user);
   const AccountId payer = user ? user : d.s.tree().find(i.account);
@@ -182,7 +183,8 @@ void cancel(Decision& d, const state::Job& job, const EditStamp& by) {
 
 }  // namespace
 
-// Jobs of single pods of a gang are cancelled with it.
+// If a gang is cancelled, the jobs of single pods that are apart from the gang are cancelled with
+// it.
 void decide(Decision& d, const in::CancelJob& i) {
   const state::Job* job = d.s.jobs().find(i.job);
   if (job == nullptr) {
@@ -239,8 +241,8 @@ void decide(Decision& d, const in::HoldJob& i) {
 
 namespace {
 
-// Asks the job to end after its limit. If it is beyond its planned end, moves that later: by
-// several doublings if no tick came for long.
+// Asks the job to end after its time limit. If the job is beyond its planned end, moves the planned
+// end to a later time. If no tick came for long, this takes several doublings.
 void end_or_overrun(Decision& d, const state::Job& job) {
   if (job.run().end_ms > d.s.now()) return ask_stop(d, job, Cause::kTimeLimit, {});
   std::uint32_t times = job.overruns;

@@ -31,8 +31,8 @@ void charge_all(Decision& d, TimeMs to) {
   }
 }
 
-// Refunds to the account the part of the row in that time. The platform pays it, since the GPUs
-// were not free.
+// Refunds to the account the part of the row that lies in that time. The platform pays for this
+// part, because the GPUs were not free.
 void give_back(Decision& d, const state::Leap::Row& known, TimeMs from, TimeMs to) {
   LedgerRow row = known.row;
   row.from_ms = std::max(row.from_ms, from);

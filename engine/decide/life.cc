@@ -17,13 +17,14 @@ namespace {
 using state::Job;
 using state::Pod;
 
-// True if the pod has a hold that it is not on its way to, as far as Subak knows.
+// True if Subak can release the pod's hold: as far as Subak knows, the pod's gate is closed. Holds
+// of API jobs can always be released.
 bool can_give_back(const Job& job, const Pod& pod) {
   if (pod.state != PodState::kHeld) return false;
   return job.origin == JobOrigin::kApi || is_closed(pod.gate);
 }
 
-// True if a pod waits for the cluster's scheduler alone: Subak cannot place it again.
+// True if some pod waits without Subak's gate. Only the cluster's scheduler can place such a pod.
 bool lets_wait(const Job& job) {
   const auto end = job.pods.begin() + static_cast<std::ptrdiff_t>(job.ranks());
   return std::any_of(job.pods.begin(), end, [](const Pod& p) {
@@ -31,7 +32,8 @@ bool lets_wait(const Job& job) {
   });
 }
 
-// True if no pod is on its way to any hold of the attempt.
+// True if Subak can release all holds of the attempt, and no pod waits for the cluster's scheduler
+// alone.
 bool gives_all_back(const Job& job) {
   const bool all = std::all_of(job.pods.begin(), job.pods.end(), [&](const Pod& p) {
     return !p.holds_slot() || can_give_back(job, p);
@@ -54,7 +56,8 @@ Cause cause_of_end(const Job& job) {
   return job.cause == Cause::kNone ? Cause::kFinished : job.cause;
 }
 
-// The owner of an API job restarts it after causes that are not the job's own.
+// Returns the state of an API job after an attempt that ended with this cause. The job waits again
+// if the cause is not its own.
 JobState api_job_after(Cause cause) {
   const bool own =
       cause == Cause::kFinished || cause == Cause::kFailed || cause == Cause::kVanished;
@@ -83,7 +86,7 @@ JobState state_after(const Job& job, Cause cause) {
   return cause != Cause::kFinished && is_remade(job) ? JobState::kIncomplete : JobState::kDone;
 }
 
-// 10 s, 20 s, 40 s, ...
+// Returns the wait before the next attempt: 10 s, 20 s, 40 s, ...
 DurationMs retry_after(std::uint32_t refusals) {
   DurationMs wait = limits::kReleaseRetryMs;
   for (std::uint32_t i = 0; i < refusals && wait < limits::kMaxReleaseRetryMs; ++i) wait *= 2;
@@ -91,7 +94,8 @@ DurationMs retry_after(std::uint32_t refusals) {
   return std::min(wait, limits::kMaxReleaseRetryMs);
 }
 
-// While a cluster's events are not known its deadlines stand still, and move by that time later.
+// Returns the time `wait` from now. While the cluster's events are not known, the time counts from
+// the beginning of that period, because its deadlines are later moved by the length of the period.
 TimeMs time_after(const Decision& d, JobId id, DurationMs wait) {
   const TimeMs since = d.s.clusters().at(id.cluster()).since_ms;
   must(since <= d.s.now(), "the time since which a cluster is not known has passed");
@@ -118,7 +122,7 @@ void end_attempt(Decision& d, const Job& job, Cause cause) {
   d.act_on(id);
 }
 
-// The gang is complete: it waits for its turn, or first for the end of its backoff.
+// Queues a complete gang. If the job is backed off, it is paused until the end of the backoff.
 void move_to_queue(Decision& d, const Job& job) {
   must(may_queue(job), "a job that is queued needs only its turn");
   fact::JobMoved moved;
@@ -128,12 +132,12 @@ void move_to_queue(Decision& d, const Job& job) {
   d.emit(std::move(moved));
 }
 
-// The last pod of a waiting gang is gone. If its controller may recreate the pods, the job waits
-// for them for a while.
+// Call it when the last pod of a waiting gang is gone. If a controller may recreate the pods, the
+// job waits for them for limits::kGangReturnMs.
 void nobody_left(Decision& d, const Job& job, Cause cause) {
   must(job.waits() && job.pods_live() == 0, "no pod of the waiting gang is left");
   const JobId id = job.id;
-  // It is waiting for them already.
+  // The job already waits for new pods.
   if (job.until_ms != 0 && job.state == JobState::kIncomplete) return;
   if (!is_remade(job)) {
     d.emit(fact::JobMoved{id, JobState::kDone, cause, {}, JobState::kIncomplete});
@@ -145,7 +149,8 @@ void nobody_left(Decision& d, const Job& job, Cause cause) {
   d.emit(fact::GangEmptied{id, time_after(d, id, limits::kGangReturnMs)});
 }
 
-// Releases the holds of expected pods: no pod is on its way there, and none has to end.
+// Releases the holds of expected pods. These pods do not exist yet, so none is on its way and none
+// has to end.
 void give_back_kept(Decision& d, const Job& job, Cause cause) {
   for (std::uint32_t rank = 0; rank < job.pods.size(); ++rank) {
     if (!job.pods[rank].is_expected() || !job.pods[rank].holds_slot()) continue;
@@ -155,7 +160,7 @@ void give_back_kept(Decision& d, const Job& job, Cause cause) {
   }
 }
 
-// Pods behind the ranks take the free ranks.
+// Moves pods that wait without a rank to the free ranks.
 void take_ranks(Decision& d, JobId id) {
   const Job& job = d.s.jobs().at(id);
   must(job.waits(), "pods take ranks in a job that waits");
@@ -173,8 +178,8 @@ void take_ranks(Decision& d, JobId id) {
   }
 }
 
-// An account names the job's namespace now: the job waits for its turn, or the account pays from
-// now on.
+// Call it when an account names the namespace of a job without an account. A waiting job then waits
+// for its turn; for a running job, the account pays from now on.
 void assign(Decision& d, JobId id) {
   const Job& job = d.s.jobs().at(id);
   must(job.leaf == kUnassigned && job.pod_origin != nullptr, "a job of pods without an account");
@@ -198,12 +203,12 @@ bool may_queue(const Job& job) {
   return may && job.is_whole() && job.disputing() == nullptr && job.unknown_ranks().empty();
 }
 
-// The request of a complete gang is one record, in which neighbours with the same request count
-// once. The check interns nothing, since the pod may be refused.
+// The request of a complete gang is one record, in which neighbouring pods with the same request
+// count once. The check makes no shape, because the pod may be refused.
 std::optional<Error> check_gang_bytes(Decision& d, const state::Job& job, std::uint32_t rank,
                                       const PodShape& shape) {
-  if (rank >= job.gang_size) return std::nullopt;  // it is checked when it gets a rank
-  if (job.shape && rank < job.ranks()) {           // it is one record already
+  if (rank >= job.gang_size) return std::nullopt;  // the pod is checked when it gets a rank
+  if (job.shape && rank < job.ranks()) {           // the gang's request is one record already
     return check_bytes(stored_bytes(state::request_with(d.s.fleet(), job, rank, shape)));
   }
   std::size_t bytes = 0;
@@ -284,11 +289,12 @@ void lose_place(Decision& d, JobId id, std::uint32_t rank, Cause cause) {
     return;
   }
   give_up(d, id, cause);
-  // Released with the others; if the attempt ended, its empty ranks are gone.
+  // give_up() may have released this hold with the others, or ended the attempt and dropped its
+  // empty ranks.
   if (rank >= job.pods.size() || job.pods[rank].state != PodState::kHeld) return;
   charge(d, job, rank, d.s.now(), UsageState::kHeldUnbound, kPlatform);
   d.emit(fact::PlaceLost{id, rank, cause});
-  d.act_on(id);  // if its gate is open it may still go there
+  d.act_on(id);  // if its gate is open, the pod may still go to the node
   must(rank >= job.pods.size() || !job.pods[rank].holds_slot(),
        "a pod without a place holds no GPU");
   finish_if_over(d, id);

@@ -27,8 +27,9 @@ namespace {
 using derive::amounts_of;
 using Found = derive::EntitledPlace;
 
-// True if the placement of a claimant uses a node of its claim, and CPU or memory there may be free
-// only because the claim holds GPUs. They would be reserved for these GPUs once the claim ends.
+// True if the placement of a claimant uses a node of its claim, and non-GPU pods must leave CPU and
+// memory free for free GPUs. The CPU and memory of the placement may then be free only because the
+// claimed GPUs count as held.
 bool needs_own_claim(const Decision& d, const state::Claim& claim, const Placement& placement) {
   return d.s.fleet().gpu_headroom().any() &&
          std::any_of(placement.slots.begin(), placement.slots.end(), [&](const PodSlot& slot) {
@@ -79,7 +80,7 @@ void forget_blocked(const Decision& d, PassMemory& memory) {
   memory.blocked_for_fill.resize(numbers);
 }
 
-// A placement on the nodes that are reserved for the job, and nowhere else.
+// Finds a placement on the nodes that are reserved for the job, and on no other nodes.
 Found find_on_reserved(Decision& d, const state::Reservation& r, const state::Job& job) {
   ReservedNodes reserved_nodes = derive::draining_before(d.s, state::sure_end(d.s, job));
   reserved_nodes.reserve(r.nodes, r.job);
@@ -89,11 +90,12 @@ Found find_on_reserved(Decision& d, const state::Reservation& r, const state::Jo
   return find_entitled(d, job, reserved_nodes);
 }
 
-// True if enough may be idle there. Usually something is held, and a look at one node rules it out.
+// True if enough GPUs may be idle on the reserved nodes. Usually jobs hold GPUs there, so a look at
+// one node is enough to return false.
 bool could_fit(const Decision& d, const state::Reservation& r, const state::Job& job) {
   must(r.job == job.id && !r.nodes.empty(), "a reservation has nodes");
   const MilliGpu of_node = d.search.largest_node_gpus() * kMilliPerGpu;
-  MilliGpu most = static_cast<MilliGpu>(r.nodes.size()) * of_node;  // idle, as far as it looked
+  MilliGpu most = static_cast<MilliGpu>(r.nodes.size()) * of_node;  // upper bound of the idle GPUs
   for (const NodeId node : r.nodes) {
     most -= of_node - d.s.fleet().levels(node).idle;
     if (most < state::least_milligpu(d.s.fleet(), job)) return false;
@@ -101,14 +103,16 @@ bool could_fit(const Decision& d, const state::Reservation& r, const state::Job&
   return true;
 }
 
-// True if other jobs hold GPUs of the reserved nodes, or if it is unknown which of their GPUs work.
+// True if other jobs hold GPUs of the reserved nodes, or if it is unknown which of their GPUs are
+// healthy.
 bool waits_for_nodes(const Decision& d, const state::Reservation& r, const state::Job& job) {
   return derive::FreeFor(d.s, job, r.start_ms).is_held(r.nodes) ||
          std::any_of(r.nodes.begin(), r.nodes.end(),
                      [&](NodeId node) { return derive::is_unknown(d.s, node); });
 }
 
-// kNew: reservations of this pass, which it does not cancel.
+// kAll: start_reserved() also cancels reservations whose nodes are free although the job has no
+// placement there. kNew: it cancels no reservation, because this pass has just made the new ones.
 enum class Reserved { kAll, kNew };
 
 // Starts jobs on their reserved nodes, out of turn. Other jobs may use the nodes that are left
@@ -172,10 +176,10 @@ bool start_claimants(Decision& d) {
 
 enum class Tried { kStarted, kClaimed, kNoPlacement };
 
-// Call it for a job in its turn that has a placement. If the job would borrow, other jobs come
-// first that could claim from it at once: this function starts the first of them that has a
-// placement. If there is none, it makes the claims of those without one. kNoPlacement: there are no
-// such jobs.
+// Call it for a job in its turn that has a placement. If the job would borrow, jobs that could
+// claim its GPUs at once come first. The function starts the first of these jobs that has a
+// placement. If there is none, it makes the claims of these jobs. kNoPlacement: there are no such
+// jobs.
 Tried serve_claimants_first(Decision& d, const state::Job& job, const Placement& placement,
                             derive::ReservedUntil& reserved_until, PassWalk& walk,
                             PassMemory& memory, Work& work) {
@@ -196,7 +200,8 @@ Tried serve_claimants_first(Decision& d, const state::Job& job, const Placement&
 }
 
 // Tries to start the next job in the order. kClaimed: earlier jobs claimed GPUs, so the order has
-// changed. kNoPlacement: the job cannot start, and the walk knows which others cannot.
+// changed. kNoPlacement: the job cannot start, and the walk has recorded which similar jobs cannot
+// start either.
 Tried try_start(Decision& d, JobId id, derive::ReservedUntil& reserved_until, PassWalk& walk,
                 PassMemory& memory, Work& work) {
   const state::Job& job = d.s.jobs().at(id);
@@ -225,7 +230,7 @@ Tried try_start(Decision& d, JobId id, derive::ReservedUntil& reserved_until, Pa
   } else if (found.blocked_by_rule) {
     walk.block_line_by_rule(id);
   } else if (found.refused || has_own()) {
-    walk.skip_job(id);  // others like it may have a placement that it has not, or get nodes too
+    walk.skip_job(id);  // similar jobs may have a placement, or get nodes too
   } else if (!walk.skip_if_drained(job, end_ms, reserved_until)) {
     walk.no_place(job.shape);
     walk.block_others(work);
@@ -235,7 +240,7 @@ Tried try_start(Decision& d, JobId id, derive::ReservedUntil& reserved_until, Pa
 
 // Starts jobs within their quota. They may use nodes that are reserved for jobs beyond their quota.
 // In the order, a job beyond quota may come before a smaller one of its account that is within
-// quota. So the walk passes over at most kMaxFillLooks of them.
+// quota. So the walk passes over at most kMaxFillLooks jobs beyond quota.
 void start_entitled(Decision& d, PassMemory& memory, Work& work) {
   if (d.s.reserved_nodes().empty() || d.s.policy().order != OrderPolicy::kTargetShare) return;
   if (!has_quotas(d.s.tree())) return;
@@ -276,8 +281,9 @@ void start_entitled(Decision& d, PassMemory& memory, Work& work) {
   }
 }
 
-// Reserves nodes, in the order, for jobs that had no placement in their turn and have waited. By
-// now it is known which shapes have no placement, or only one that is drained too soon.
+// Reserves nodes, in the order of the queue, for jobs that had no placement in their turn and have
+// waited long enough. By now it is known which shapes have no placement, or only placements on
+// nodes that are drained too soon.
 void reserve_in_order(Decision& d, PassMemory& memory, const std::set<ShapeId>& too_late) {
   const ReadyQueue& ready = d.s.jobs().ready();
   std::vector<ShapeId> others;
@@ -310,11 +316,12 @@ void reserve_in_order(Decision& d, PassMemory& memory, const std::set<ShapeId>& 
       walk.block_shape(job.shape);
     }
   }
-  if (known) memory.reserved_at = d.s.reserved_nodes().version();  // blocked shapes stay blocked
+  // A reservation takes nodes from other jobs, so blocked shapes stay blocked.
+  if (known) memory.reserved_at = d.s.reserved_nodes().version();
 }
 
-// Fills reserved nodes, in the order, with jobs that had no placement elsewhere and end before the
-// nodes are needed.
+// Starts jobs on reserved nodes, in the order of the queue: jobs that had no placement elsewhere
+// and that end before the nodes are needed.
 void fill(Decision& d, PassMemory& memory, Work& work) {
   derive::ReservedUntil reserved_until(d.s, derive::ReservedUntil::Part::kInUse);
   if (reserved_until.last() <= d.s.now()) return;
@@ -348,17 +355,17 @@ void fill(Decision& d, PassMemory& memory, Work& work) {
 
 enum class Walked { kAll, kEnough, kAgain };
 
-// The shapes of jobs with reserved nodes. Such a job may have a placement where others like it have
-// none.
+// Returns the shapes of jobs with reserved nodes. Such a job may have a placement although other
+// jobs of its shape have none.
 std::set<ShapeId> reserved_shapes(const Decision& d) {
   std::set<ShapeId> out;
   for (const state::Reservation& r : all_reservations(d)) out.insert(d.s.jobs().at(r.job).shape);
   return out;
 }
 
-// Starts all jobs that can start. kAgain: a start stopped a job with reserved nodes, which others
-// may use now, or an earlier job may fit now. `too_late`: shapes with jobs whose only placement is
-// drained too soon.
+// Starts all jobs that can start. kAgain: after a start, a rule stops a job with reserved nodes, so
+// that other jobs may use these nodes. Or an earlier job may fit now. `too_late`: receives the
+// shapes with jobs whose only placements are on nodes that are drained too soon.
 Walked start_all(Decision& d, PassMemory& memory, Work& work, std::set<ShapeId>& too_late) {
   derive::ReservedUntil reserved_until(d.s, derive::ReservedUntil::Part::kAll);
   PassWalk walk(d, d.s.reserved_nodes(), memory, memory.blocked, reserved_shapes(d));
@@ -390,8 +397,9 @@ void decide(Decision& d, const in::Pass& /*i*/, PassMemory& memory) {
   bool more_claims = false;
   while (walked == Walked::kAgain && rounds < limits::kMaxPassRounds) {
     ++rounds;
-    // Starts free only CPU and memory that were reserved beside their GPUs, and empty NVLink
-    // domains that are no longer left to gangs. Then jobs without a placement are asked again.
+    // A start can make room only in two ways: non-GPU pods need not leave CPU and memory free for
+    // its GPUs, and keep_whole may leave fewer NVLink domains to gangs. Then jobs without a
+    // placement are tried again.
     const std::uint64_t freed = freed_point(d);
     do {
       give_up_stopped(d);

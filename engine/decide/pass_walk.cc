@@ -144,7 +144,7 @@ bool PassWalk::block_if_stopped(const state::Job& job) {
     block_by_promise(job);
     return true;
   }
-  // `lend` binds others than its own account.
+  // The rule lend also binds accounts other than the one that has it.
   if (binding->any_product && binding->kind != BindingKind::kLend) {
     block_by_rule({JobId(), 0, binding->subject, binding->need});
   } else {

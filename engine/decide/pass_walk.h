@@ -68,8 +68,8 @@ class PassWalk {
   // Call it for the shape of a job that had no placement in its turn, for whatever reason.
   void pass_over(ShapeId shape) { passed_over_.try_emplace(shape, freed_point(d_, shape)); }
   // True if a shape without a placement in this walk, or one that was passed over, may have a
-  // placement by now. A start takes GPUs, and frees what was reserved beside them for non-GPU pods
-  // (Fleet::set_gpu_headroom).
+  // placement by now. A start takes GPUs. Non-GPU pods no longer have to leave CPU and memory free
+  // for these GPUs (Fleet::set_gpu_headroom).
   bool may_fit_now() const;
   void skip_line(JobId id) { pass_.block_line(id); }
   void skip_job(JobId id) { pass_.block_job(id); }
@@ -78,7 +78,7 @@ class PassWalk {
   // happens if the quota covers the job only on other products. Then the job's class waits for its
   // turn among the classes that borrow.
   bool wait_to_borrow(const state::Job& job, const Placement& placement);
-  // True if the policy has claims, and some shape may have been found to have no placement since
+  // True if the policy allows claims, and some shape may have been found to have no placement since
   // looked_for_claims() was called.
   bool may_have_new_claimants() const { return newly_blocked_ && may_claim_; }
   void looked_for_claims() { newly_blocked_ = false; }

@@ -71,15 +71,16 @@ constexpr bool kIsEdit = std::is_same_v<T, in::SetCluster> || std::is_same_v<T, 
                          std::is_same_v<T, in::HoldJob> || std::is_same_v<T, in::Finalize> ||
                          std::is_same_v<T, in::AcceptClock> || std::is_same_v<T, in::DeleteCluster>;
 
-// The content of the request id. 0: the input has none that counts. A call that only validates
-// counts as one without: it is neither remembered nor answered from memory.
+// Returns the content digest that belongs to the request id. 0: the input has no request id that
+// counts. The id of a call that only validates does not count: such a call is neither remembered
+// nor answered from memory.
 std::uint64_t content_of(const Input& input) {
   if (input.request_id.empty() || only_validates(input.body)) return 0;
   if (input.content != 0) return input.content;
   return std::visit([](const auto& b) { return content_hash(to_text(b)); }, input.body);
 }
 
-// nullptr: it never came, or too long ago.
+// Returns the remembered request; nullptr if it never came, or if it came too long ago.
 const RememberedRequest* find_request(const Decision& d) {
   if (d.content == 0) return nullptr;
   const RememberedRequest* known =

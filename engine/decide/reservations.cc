@@ -87,7 +87,8 @@ AccountId account_of(const Decision& d, const state::Job& job) {
   return leaf.spec.user ? leaf.parent : job.leaf;
 }
 
-// True if its account has its part of the reservations, and jobs of others wait.
+// True if the job's account already has its part of the reservations, and jobs of other accounts
+// wait.
 bool has_its_part(const Decision& d, const state::Job& job) {
   const AccountId account = account_of(d, job);
   const auto& theirs = reservations(d, job.id.cluster());
@@ -124,7 +125,7 @@ bool may_reserve(const Decision& d, ClusterId cluster) {
 bool give_up_stopped(Decision& d) {
   bool any = false;
   const std::vector<Reservation> made = all_reservations(d);
-  // The newest of those that are too many go first.
+  // If there are too many reservations, the newest ones end first.
   for (auto it = made.rbegin(); it != made.rend(); ++it) {
     const Reservation& r = *it;
     const state::Job& job = d.s.jobs().at(r.job);
@@ -181,7 +182,7 @@ Reserving reserve(Decision& d, const state::Job& job, PassMemory& memory) {
   auto start = best_start(d, job);
   if (!start || (any_small && start->nodes.size() == 1)) return Reserving::kNothing;
   const bool stopped = derive::stopped_on(d.s, job, start->nodes, Asking::kAmounts).has_value();
-  // If the nodes are free, nothing that ends would help: the job has no placement there.
+  // If the nodes are free, the job has no placement there, and the end of no other job would help.
   if (stopped || !derive::FreeFor(d.s, job, start->start_ms).is_held(start->nodes)) {
     memory.refused.erase(asked);  // a start may change either
     return stopped ? Reserving::kStopped : Reserving::kNothing;

@@ -28,7 +28,7 @@ bool may_reserve(const Decision& d, ClusterId cluster);
 // the policy's number. Returns true if it ended a reservation.
 bool give_up_stopped(Decision& d);
 // Chooses new nodes for each reservation whose nodes will not be free in time, or that has a node
-// that is gone or closed. Returns true if there was such a reservation.
+// that is gone or takes no pods. Returns true if there was such a reservation.
 bool mend(Decision& d, PassMemory& memory);
 // The result of reserve().
 enum class Reserving {

@@ -9,8 +9,8 @@
 namespace subak::decide {
 namespace {
 
-// True if the input says what its clock shows. The times of an early report that is decided now are
-// already by our clock.
+// True if the input says which time its sender's clock shows. If an early report is decided only
+// now, its times are already by our clock.
 bool knows_clock(const Decision& d) { return d.input.said_at_ms != 0 && !d.retold; }
 
 DurationMs behind(const Decision& d) {

@@ -113,8 +113,8 @@ void decide(Decision& d, const in::CallDenied& i) {
   d.emit(fact::EditRefused{std::string(i.kName), i.subject, i.message, d.stamp("")});
 }
 
-// Watched clusters must list again. Imported ones stay as they are. But their events since the last
-// fact are not known, so the deadlines of their holds stood still.
+// Edges must list watched clusters again. Imported clusters stay as they are. But the events since
+// the last fact are not known, so the deadlines of holds stood still since then.
 void decide(Decision& d, const in::Restarted& /*i*/) {
   const TimeMs since = d.before_ms;
   note_leap(d);

@@ -20,8 +20,8 @@ std::optional<Error> queue_is_full(const Decision& d, AccountId account) {
                    who_fills_text(d.s.tree(), jobs) + "; try later"};
 }
 
-// Pods of a gang that already waits may use all of the room, so that a gang that has begun to come
-// becomes complete.
+// Pods of a gang that already waits may use the complete bound with its reserve, so that a gang
+// whose first pods have come can become complete.
 std::optional<Error> too_many_wait(const Decision& d, ClusterId cluster, const PodRecord& pod,
                                    AccountId account, bool joins) {
   constexpr SharedBound kBound{limits::kMaxGatedPods, limits::kGatedPodsReserve};

@@ -52,7 +52,7 @@ std::optional<Binding> stopped_without_own(const state::Claim& claim, WithoutHol
   return without.first_binding({claim.leaf, claim.amounts}, Asking::kStart);
 }
 
-// The same if no claim counts as held. O(depth).
+// Returns the rule that would stop the claimant if no claim counted as held. O(depth).
 std::optional<Binding> stopped_without_claims(const State& s, const state::Claim& claim) {
   for (AccountId id = claim.leaf; id; id = s.tree().node(id).parent) {
     const AccountNode& node = s.tree().node(id);

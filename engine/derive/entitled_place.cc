@@ -114,8 +114,8 @@ bool borrows_at_most(const State& s, const state::Job& job, std::span<const Prod
   return true;
 }
 
-// Goes on to the next best product while a rule refuses the product of the best one, or the job
-// borrows too much there. `found` has the best placement of all.
+// Tries the next best product as long as a rule refuses the product of the placement, or as long as
+// the job borrows too much on it. `found` has the best placement over all products.
 EntitledPlace find_borrowing(const State& s, Search& search, const FleetView& fleet_view,
                              const state::Job& job, EntitledPlace found, Borrowing most) {
   std::vector<ProductId> blocked_products;
@@ -193,7 +193,7 @@ EntitledPlace find_entitled(const State& s, Search& search, const ReservedNodes&
   if (!found.placement && !refused.never.empty()) {
     const EntitledPlace any = find_in(s, search, FleetView(s.fleet(), reserved), job);
     found.refused = any.placement || (any.blocked_by_rule && !found.blocked_by_rule);
-    // A rule that stops this job elsewhere need not stop jobs that may use the refused nodes.
+    // The job would have a placement on nodes that refused it, so the rule is not the obstacle.
     if (any.placement) found.blocked_by_rule.reset();
   }
   return found;

@@ -37,7 +37,8 @@ std::string gpus_of(const State& s, MilliGpu amount, ProductId product) {
   return product ? gpus + " of " + std::string(s.fleet().products().name(product)) : gpus;
 }
 
-// GPUs that are there, and that the job may not borrow.
+// Returns the reason of a job that may not borrow free GPUs: quotas guarantee them (kPromise), or
+// accounts do not lend them (kLend).
 Reason promised(const State& s, const Binding& b, const std::string& path) {
   const std::string needs = "; the job needs " + format_milligpu(b.need);
   const std::string owners = "accounts such as " + path;
@@ -181,7 +182,7 @@ ReservedUntil kept_from(const State& s, const Places& places, const state::Job& 
   return is_within_quota(s, job.leaf, amounts_of(s, *found.placement)) ? firm : reserved;
 }
 
-// Set if the job fits only on nodes that are drained before it would end.
+// Returns a reason if the job fits only on nodes that are drained before it would end.
 std::optional<Reason> drained_too_soon(const State& s, const Places& places, const state::Job& job,
                                        ReservedUntil& reserved) {
   const TimeMs end_ms = state::sure_end(s, job);
@@ -255,12 +256,12 @@ Reason awaited_resume(const State& s, const state::Job& job) {
                     "until an operator resumes the account");
 }
 
-// The siblings at one node of the tree beside those that are compared. Compared ones have jobs that
+// Figures of the siblings at one node of the tree. The walk compares only siblings with jobs that
 // could start.
 struct Siblings {
   double all = 0;                 // shares of all siblings
-  double present = 0;             // of those that are compared or hold GPUs
-  std::vector<AccountId> others;  // hold GPUs and are not compared
+  double present = 0;             // shares of those that are compared or hold GPUs
+  std::vector<AccountId> others;  // siblings that hold GPUs but are not compared
 };
 
 Siblings siblings_of(const AccountTree& tree, const ReadyQueue::Level& level) {
@@ -294,9 +295,9 @@ RankStep::Entry entry_of(const AccountTree& tree, AccountId id, TimeMs t) {
   return entry;
 }
 
-// One step of the ranking, at a node with these parts of the whole fleet. Compared siblings come
-// first, best first. Those that hold GPUs without a job that could start follow. The order compares
-// by parts of the compared siblings' total, so that total scales their targets.
+// Returns the ranking of the siblings below one account that has these parts of the fleet. Compared
+// siblings come first, best first; then those with GPUs but no job that could start. The walk's
+// targets are parts of the compared siblings' total, so they are scaled to parts of the fleet.
 RankStep step_of(const AccountTree& tree, const ReadyQueue::Level& level, double whole_share,
                  double whole_target, TimeMs t) {
   const Siblings siblings = siblings_of(tree, level);
@@ -439,8 +440,8 @@ Reason first_reason(const State& s, const Places& places, const state::Job& job,
   }
   const bool may_fit = queued && s.clusters().at(job.id.cluster()).synced &&
                        places.search.fits_empty_fleet(job.shape);
-  // The other reasons need no look at the nodes, except for a job that the empty fleet could not
-  // hold.
+  // In these cases reasons_of() does not read the nodes, except for a job that the empty fleet
+  // could not hold.
   if (!may_fit) return reasons_of(s, places, job, position).front();
   ReservedUntil reserved = kept_from(s, places, job);
   const EntitledPlace found =

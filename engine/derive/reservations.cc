@@ -50,17 +50,17 @@ TimeMs usable_until(const State& s, const state::Reservation& r) {
   return until_ms;
 }
 
-// Closes nodes where the cluster's scheduler refused the job: no start is planned there.
+// Excludes the nodes where the cluster's scheduler refused the job: no start is planned there.
 void reserve_refused(const State& s, JobId job, ReservedNodes& reserved) {
   for (const state::RefusedNode& refused : s.node_backoff().nodes_of(job)) {
     reserved.reserve({&refused.node, 1}, JobId(job.cluster(), 0));
   }
 }
 
-// By the time when the whole node is free.
+// Nodes, sorted by the time at which the whole node is free.
 using FreeNodes = std::vector<std::pair<TimeMs, NodeId>>;
 
-// The earliest placement on those of the nodes that are not `closed`. It looks at no other nodes.
+// Returns the earliest start on these nodes, without the nodes in `closed`.
 std::optional<Start> first_place(const State& s, Search& search, const state::Job& job,
                                  const ReservedNodes& closed, const FreeFor& free,
                                  FreeNodes nodes) {
@@ -132,8 +132,8 @@ std::optional<Start> promised_start(const State& s, Search& search, const state:
   must(nodes.size() + others.size() <= s.fleet().nodes(cluster).size(),
        "a node is free in time or is not");
   closed.reserve(others, JobId(cluster, 0));
-  // First the starts before the first drain, then those before the next, on nodes that are not
-  // drained earlier.
+  // First tries starts before the first planned drain, then starts before the next one, on nodes
+  // that are not drained before that time, and so on.
   std::vector<TimeMs> drains = drain_times(s, cluster);
   drains.push_back(state::kNever);
   const DurationMs length_ms = sure_length(s, job);

@@ -94,8 +94,9 @@ std::optional<Start> promised_start(const State& s, Search& search, const state:
 std::optional<Start> estimated_start(const State& s, Search& search, const state::Job& job);
 // Returns the milli-GPU that jobs hold on these nodes.
 MilliGpu held_on(const State& s, const std::vector<NodeId>& nodes);
-// True if it is unknown since a short time how many GPUs of the node work
-// (NodeSpec::gpus_unknown_ms), and nothing else is known against the node.
+// True if the number of healthy GPUs of the node is unknown and has been so for a short time only
+// (NodeSpec::gpus_unknown_ms). In addition, the node must be ready and neither cordoned nor
+// drained.
 bool is_unknown(const State& s, NodeId node);
 // True if the reservation may stay on its nodes: for each node, is_unknown() is true, or Subak may
 // place pods on it (Fleet::takes_pods()). If all pods of the job ask for GPUs, each node must also

@@ -205,7 +205,7 @@ std::vector<AccountRow> account_rows(const State& s, TimeMs t) {
     row.held = node.holdings.held();
     row.running = node.holdings.running();
     row.quota = node.quota_total;
-    // A user without quota of its own uses its account's.
+    // A user without a quota of its own uses its account's quota.
     if (!node.spec.user || node.quota_total > 0) row.lending.borrowed = node.meters.surplus_rate();
     row.queued = s.jobs().ready().queued_milligpu(id);
     row.jobs_queued = s.jobs().ready().queued_jobs(id);

@@ -1,4 +1,4 @@
-// Figures for metrics that no incremental structure holds.
+// Computes figures for metrics that no index has.
 #include "engine/derive/survey.h"
 
 #include <algorithm>
@@ -39,7 +39,8 @@ void survey_queue(const State& s, const Places& places, Survey& out) {
   }
 }
 
-// An unfit node counts no further, so no node has more than limits::kMaxRejections.
+// The rejections of an unfit node are not counted further, so no node has more than
+// limits::kMaxRejections.
 std::map<NodeId, std::size_t> rejections(const State& s, ClusterId cluster) {
   std::map<NodeId, std::size_t> out;
   for (const auto& [node, backoffs] : s.node_backoff().all()) {

@@ -63,7 +63,7 @@ void refresh_products(const Fleet& fleet, AccountsView& view) {
   view.products = std::move(products);
 }
 
-// The last version with the edits since then.
+// Returns the accounts of the last View, changed by the edits since then.
 Accounts accounts_of(const State& s, ViewMemo& memo) {
   const AccountTree& tree = s.tree();
   const bool products =

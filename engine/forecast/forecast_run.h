@@ -20,9 +20,9 @@
 namespace subak::decide {
 
 // Runs one forecast. At each time the steps are:
-//  1. Jobs whose run time is over end, in the order of job ids. 2. A tick follows, if a deadline
-//  has come. 3. Passes follow until no more jobs start. Each job that starts is bound at the same
-//  instant.
+//   1. Jobs whose run time is over end, in the order of job ids.
+//   2. A tick follows, if a deadline has come.
+//   3. Passes follow until no more jobs start. Each job that starts is bound at the same instant.
 // Jobs that have holds at the beginning are also bound at once. A job that is asked to end ends at
 // once. No decision depends on whether bound pods already run.
 class ForecastRun {

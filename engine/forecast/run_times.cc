@@ -75,7 +75,7 @@ class Templates {
   std::map<std::pair<AccountId, ShapeId>, LastTwo> by_shape_;
 };
 
-// By its time limit, else by a default that an operator chose. 0: neither is set.
+// Returns the job's time limit, or else the default that an operator chose. 0: neither is set.
 DurationMs said_length(const State& s, const Job& job) {
   if (job.time_limit_ms != 0) return job.time_limit_ms;
   const DurationMs usual = s.policy().default_time_limit_ms;

@@ -19,14 +19,14 @@ std::vector<EndedRun> ended_runs(const State& s);
 // limit, the prediction is a part of this limit: the part that these runs used of their own limits
 // on average. For a job without a time limit, the prediction is the mean run time of these runs.
 // If there are no such runs, the prediction is the job's limit. For a job without a limit it is the
-// policy's default limit, if this differs from Subak's own default. Otherwise the run time is
-// assumed (RunTime). The prediction is never longer than a trusted limit (state::trusts_limit). If
-// the job has already run for longer than the prediction, the prediction doubles until it exceeds
-// the time already run. The prediction never goes beyond the end of an enforced limit. A job that
-// is ending is predicted to end in limits::kEndingMs. O(jobs). Source of the last two runs of the
-// same user: Tsafrir, Etsion, Feitelson, IEEE TPDS 18 (2007), 789. The prediction uses a part of
-// the limit, because a user's limits differ from job to job, but the part that jobs use stays
-// similar.
+// policy's default limit, if this differs from Subak's own default. If it does not differ, the run
+// time is assumed (RunTime). The prediction is never longer than a trusted limit
+// (state::trusts_limit). If the job has already run for longer than the prediction, the prediction
+// doubles until it exceeds the time already run. The prediction never goes beyond the end of an
+// enforced limit. A job that is ending is predicted to end in limits::kEndingMs. O(jobs). Source of
+// the last two runs of the same user: Tsafrir, Etsion, Feitelson, IEEE TPDS 18 (2007), 789. The
+// prediction uses a part of the limit, because a user's limits differ from job to job, but the part
+// that jobs use stays similar.
 RunTimes run_times(const State& s, const std::vector<EndedRun>& ended, TimeMs t);
 // Predicts the run times of the jobs in `of` alone, from ended_runs(). None of these jobs may have
 // ended. O(ended jobs).

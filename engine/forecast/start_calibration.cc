@@ -13,7 +13,8 @@ namespace {
 
 constexpr double kMissing = 0.1;  // target part of the starts that miss
 constexpr double kStep = 0.01;    // step of the level, for each start
-// Of the level; below a half, so that the middle is inside.
+// The bounds of the level. It stays below a half, so that the range contains the middle of the
+// ratios.
 constexpr double kLeast = 0.002, kMost = 0.4;
 constexpr double kShort = double{10 * kMinuteMs};  // waits below it hardly differ
 constexpr std::size_t kFew = 20;                   // outcomes; fewer are too few

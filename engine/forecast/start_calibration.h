@@ -60,7 +60,7 @@ struct StartOdds {
 struct ForecastStarts {
   // The forecast; never null.
   std::shared_ptr<const Forecast> forecast;
-  // The quantiles of the newest outcomes, which may be newer than the forecast.
+  // The quantiles as of the newest outcome. They may be newer than the forecast.
   StartOdds odds;
   // False if no forecast was made yet; `forecast` is then empty.
   bool is_made() const { return forecast->time_ms() != 0; }

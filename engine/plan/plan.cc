@@ -27,7 +27,7 @@ struct Coming {
   std::vector<Forecast::Place> places;
 };
 
-// The predictions for all jobs, at one time.
+// The predicted starts, ends and places of all jobs, as of one instant.
 class Known {
  public:
   Known(const State& s, const PlanAsked& asked, const Forecast& forecast, TimeMs t) : s_(s), t_(t) {
@@ -70,7 +70,8 @@ class Known {
   }
 
  private:
-  // Places a job without a forecast placement on its reserved nodes, with as much as it asks for.
+  // Places the job of the reservation on its reserved nodes, unless the forecast places the job.
+  // The job gets the GPUs that it needs at least.
   void promise(const Reservation& r) {
     Coming* coming = nullptr;
     if (const auto it = coming_.find(r.job); it != coming_.end()) {
@@ -114,7 +115,8 @@ bool is_only_drained(const State& s, NodeId id) {
   return s.fleet().drained(id) && spec.ready && spec.unfit.empty() && !spec.unschedulable;
 }
 
-// Sets when the node takes no pods: as its drain says, or without a known end.
+// Sets the time in which the node takes no pods. If only Subak's drain keeps pods from the node,
+// the drain says when this time ends; in all other cases the end is unknown.
 void close(const State& s, NodeId id, NodeTime& node) {
   const state::DrainTimes drain = s.nodes().drain_times(id);
   const bool takes_pods = s.fleet().takes_pods(id);
@@ -125,7 +127,7 @@ void close(const State& s, NodeId id, NodeTime& node) {
   must(node.closed_from_ms <= node.closed_until_ms, "a node opens after it closed");
 }
 
-// The requested nodes by id, each with its inputs.
+// Returns the requested nodes by id, each with the inputs of its timeline.
 std::map<NodeId, NodeTime> nodes_by_time(const State& s, const PlanAsked& asked,
                                          const Known& known) {
   std::map<NodeId, NodeTime> out;
@@ -168,8 +170,9 @@ std::map<NodeId, NodeTime> nodes_by_time(const State& s, const PlanAsked& asked,
   return out;
 }
 
-// The time until which nine of ten known holds have ended and all reserved starts have come. (A job
-// that runs for days would otherwise leave the others one column.)
+// Returns the time at which nine of ten known holds have ended and all reserved starts have come.
+// If the longest hold counted, a job that runs for days would compress all other jobs into one
+// column.
 TimeMs known_until(const std::map<NodeId, NodeTime>& nodes, TimeMs t) {
   std::vector<TimeMs> ends{t};
   TimeMs kept = t;
@@ -238,7 +241,8 @@ std::vector<PlanDomain> domains_of(const State& s, const PlanAsked& asked,
 
 // --- jobs ----------------------------------------------------------------------------------------
 
-// Jobs of the shown nodes, by kind.
+// The jobs of the shown nodes, with their milli-GPU: jobs that run, and jobs for which reserved
+// GPUs are idle. `to_come` has the jobs that start on these nodes later.
 struct Shown {
   std::map<JobId, MilliGpu> run, idle;
   std::set<JobId> to_come;

@@ -8,7 +8,8 @@
 namespace subak::derive {
 namespace {
 
-// The times at which the node changes, with both ends, each once.
+// Returns the times at which the node changes, sorted and each once. The first time is `from_ms`,
+// and the last time is `to_ms`.
 std::vector<TimeMs> changes(const NodeTime& node, TimeMs from_ms, TimeMs to_ms) {
   std::vector<TimeMs> out{from_ms, to_ms, node.reserved_until_ms, node.closed_from_ms,
                           node.closed_until_ms};
@@ -24,7 +25,8 @@ std::vector<TimeMs> changes(const NodeTime& node, TimeMs from_ms, TimeMs to_ms) 
   return out;
 }
 
-// Extends a piece of the previous interval if the same job has the same amount in this one.
+// Collects the pieces, interval by interval. If a job has the same amount as in the previous
+// interval, the class extends the job's piece.
 class Pieces {
  public:
   void begin() { before_ = std::exchange(here_, {}); }
@@ -49,10 +51,10 @@ class Pieces {
 
  private:
   std::vector<PlanPiece> pieces_;
-  std::vector<std::size_t> before_, here_;  // of the last interval, and of this one
+  std::vector<std::size_t> before_, here_;  // indexes of pieces: previous interval, this one
 };
 
-// Adds holds, in their order, from what is left of the node.
+// Adds a piece for each hold, in the order of the holds. Each hold takes its GPUs from `left`.
 void add(const std::vector<NodeTime::Hold>& holds, PlanKind kind, TimeMs a, TimeMs b,
          MilliGpu& left, Pieces& out) {
   for (const NodeTime::Hold& hold : holds) {

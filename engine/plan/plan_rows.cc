@@ -72,8 +72,8 @@ class Columns {
       at = end;
     }
   }
-  // Rounds each value so that the running sums are rounded sums. So all values together add up
-  // exactly.
+  // Rounds each value so that each running sum of rounded values is the rounded running sum. So all
+  // values together add up exactly.
   std::vector<MilliGpu> means(const std::vector<std::int64_t>& of,
                               std::vector<std::int64_t>& sums) const {
     std::vector<MilliGpu> out(columns_);
@@ -141,7 +141,8 @@ class Lanes {
     // A single job that is left over gets the shared lane for itself.
     const std::size_t own = ranked.size() <= most + 1 ? ranked.size() : most;
     must(own <= ranked.size(), "a lane is of a job that is there");
-    // The earliest job first, then the one that stays longest: stacked lanes then keep their level.
+    // Jobs that begin earlier come first, then jobs that stay longer. So the lanes of a chart stay
+    // at the same height.
     std::sort(ranked.begin(), ranked.begin() + static_cast<std::ptrdiff_t>(own),
               [](const auto& a, const auto& b) {
                 return std::tuple(a.second.from_ms, -a.second.to_ms, a.first) <

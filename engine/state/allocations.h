@@ -36,12 +36,12 @@ class Allocations {
   Allocations(Fleet& fleet, AccountTree& tree) : fleet_(fleet), tree_(tree) {}
 
   // --- reads -------------------------------------------------------------------------------------
-  // Returns the pods that hold a slot on the node, in order. The result is valid until the next
+  // Returns the pods that hold a slot on the node, ascending. The result is valid until the next
   // change.
   std::span<const PodPlace> on(NodeId node) const;
   // Returns the jobs of the pods on(node), in the same order.
   std::span<const Job* const> jobs_on(NodeId node) const;
-  // Calls fn(node, on(node)) for each node with a held slot, in order.
+  // Calls fn(node, on(node)) for each node with a held slot, ascending by id.
   template <class F>
   void each_node(F&& fn) const {
     for (std::uint32_t i = 0; i < nodes_.size(); ++i) {

@@ -26,7 +26,8 @@ void see_pod(Pod& pod, TimeMs seen_ms, DurationMs behind_ms, TimeMs fact_ms) {
   if (behind_ms != 0) pod.behind_ms = behind_ms;
 }
 
-// The job gives up what it holds, `milligpu`, for a claim. nullptr: the claim is not known.
+// Records that the job gives up the GPUs that it holds, `milligpu`, for a claim. nullptr: the claim
+// is not known.
 void note_preemption(Job& job, const state::Claim* claim, MilliGpu milligpu, TimeMs now) {
   state::Preempted last;
   const state::Preempted* const before = job.extras().preempted.get();
@@ -96,7 +97,7 @@ void State::on(const fact::PodAdded& f) {
   job.pods[f.rank].state = PodState::kBound;
 }
 
-// A rank with a live pod is not expected.
+// Expects a pod at each rank of the fact that has no live pod.
 void State::on(const fact::PodsExpected& f) {
   Job& job = jobs_.writable(f.job);
   must(job.state == JobState::kIncomplete || job.state == JobState::kPaused,
@@ -298,7 +299,7 @@ void State::on(const fact::AttemptEnded& f) {
     if (job.pods[rank].state == PodState::kHeld) give_place_back(job, rank);
   }
   must(job.pods_holding() == 0, "nothing of an attempt that ended is held");
-  // Nothing of it had begun, so it was not asked to end before.
+  // A victim that had not begun to run ends without StopAsked, so its preemption is recorded here.
   const state::Claim* const claim = claims_.by(job.id);
   if (claim != nullptr && f.cause == Cause::kPreempted && job.stop != Cause::kPreempted)
     note_preemption(job, claim, held, now());
@@ -421,7 +422,7 @@ void State::on(const fact::JobSnapshot& f) {
 void State::restore_pod(Job& job, std::uint32_t rank, const fact::JobSnapshot::Pod& kept,
                         bool lives) {
   ShapeUse shape = rank < job.ranks() ? job.shape.share() : ShapeUse();
-  // Was seen, or is expected.
+  // A pod that was seen, or that is expected.
   const bool known = !kept.uid.empty() || kept.gate == PodGate::kClosed;
   if (!shape && lives && known) shape = use_single_pod(job, kept.shape);
   must(rank < job.pods.size(), "a checkpoint has each pod of its job");

@@ -1,5 +1,5 @@
 // A leap of time (fact::TimeLeapt): the service started so long after the last fact that its clock
-// may be wrong. The file also has the ledger rows over the time of the leap.
+// may be wrong. The object also has the ledger rows that overlap the time of the leap.
 //
 // Threads: one at a time. State owns the object. Only code in state/ changes the object.
 #pragma once
@@ -33,7 +33,7 @@ class Leap {
   TimeMs to_ms() const { return to_ms_; }
   // Returns the time until which the clock may prove wrong. 0: there is no leap.
   TimeMs until_ms() const;
-  // The ledger rows over the time of the leap, in the order of their facts.
+  // The ledger rows that overlap the time of the leap, in the order of their facts.
   const std::vector<Row>& rows() const { return rows_; }
 
   // Records a leap. If a leap is already open, the new leap extends it.

@@ -1,5 +1,5 @@
-// The nodes by name, the times of their drains, and the days up to which their capacity is billed.
-// The fleet has the resources and holds of the nodes.
+// The nodes by name, the times of their drains, and the midnight up to which NodeBilled facts
+// exist. The fleet has the resources and holds of the nodes.
 //
 // Threads: one at a time. State owns the object. Only code in state/ changes the object.
 #pragma once
@@ -74,8 +74,8 @@ class Nodes {
   std::optional<std::pair<TimeMs, NodeId>> first_unknown() const { return unknown_.first(); }
   // Grows with each change or removal of a node.
   std::uint64_t version() const { return version_; }
-  // Returns the times of the node's drain if the drain is planned or ends by itself. Otherwise both
-  // times are 0.
+  // Returns the times of the node's drain if the drain is planned or ends by itself. For all other
+  // nodes, both times are 0.
   DrainTimes drain_times(NodeId id) const;
   // Returns the planned drains, sorted by their begin.
   const NodeTimes::ByTime& planned_drains() const { return planned_.all(); }
@@ -95,7 +95,8 @@ class Nodes {
   void set_drain(NodeId id, const DrainTimes& times);
   // Removes a node, which must exist (asserted).
   void remove(ClusterId cluster, const std::string& name);
-  // Begins the bills with the day of `now`. Call begin_bills() when the first node comes.
+  // Says that NodeBilled facts are due from the day of `now` on. Call begin_bills() when the first
+  // node comes.
   void begin_bills(TimeMs now);
   // Records that NodeBilled facts exist up to `as_of`, which never goes back.
   void billed(TimeMs as_of);

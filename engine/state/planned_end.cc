@@ -7,7 +7,7 @@ namespace subak {
 namespace state {
 namespace {
 
-// `times` doublings of `ms` after `from`.
+// Returns `from` plus `ms` doubled `times` times.
 TimeMs doubled(TimeMs from, DurationMs ms, std::uint32_t times) {
   must(ms > 0, "what is doubled is some time");
   if (times >= limits::kMaxOverruns || ms >= (kNever - from) >> times) return kNever;
@@ -75,7 +75,7 @@ void State::plan_end(Job& job) {
   if (end != before) allocations_.end_changed(job);
 }
 
-// The policy or an account changed.
+// Called after the policy or an account has changed.
 void State::plan_ends() {
   for (const auto& [id, job] : jobs_.table().all()) {  // any order: each by itself
     if (state::has_end(job)) plan_end(jobs_.writable(id));

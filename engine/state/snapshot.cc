@@ -28,7 +28,8 @@ void snapshot_accounts(const AccountTree& tree, const FactSink& sink) {
   }
 }
 
-// Also of removed accounts: an account that is created again continues its meters.
+// Writes the meters of removed accounts too, because an account that is created again continues its
+// meters.
 void snapshot_meters(const AccountTree& tree, const FactSink& sink) {
   for (AccountId id = kRootAccount; id < tree.next_id(); ++id.value) {
     const AccountMeters::State meters = tree.node(id).meters.state();

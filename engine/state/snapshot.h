@@ -39,7 +39,7 @@ void snapshot_before_live(const State& s, const FactSink& sink, SnapshotParts wh
 void snapshot_books(const State& s, const FactSink& sink, SnapshotParts what);
 void snapshot_last(const State& s, const FactSink& sink, SnapshotParts what);
 
-// Returns the capacity part of one node's bill up to `as_of`. The node must exist.
+// Returns the NodeBilled fact of one node up to `as_of`. The node must exist.
 fact::NodeBilled billed(const State& s, NodeId id, TimeMs as_of);
 // Returns the fact of a remembered request.
 fact::RequestSnapshot request_snapshot(const RequestKey& key, const RememberedRequest& request);

@@ -59,8 +59,9 @@ std::vector<DeviceRequest> read_alternatives(json::Value request, bool& truncate
   return out;
 }
 
-// The larger of request and limit of each device class of the pod's containers. Init containers
-// count like others, which may be too much.
+// Adds up the limits of each device class over the pod's containers. Kubernetes requires that
+// request and limit of such a resource are equal. Init containers count like the other containers,
+// so the sum may be too large.
 void read_class_requests(json::Value spec, ClaimRefs& out) {
   for (const char* list : {"initContainers", "containers"}) {
     const auto containers = json::member(spec, list);
@@ -83,10 +84,10 @@ void read_class_requests(json::Value spec, ClaimRefs& out) {
   }
 }
 
-// A pod that requests more is refused.
+// The largest number of devices that counts. A pod that requests more is refused.
 constexpr std::int64_t kMostClaimed = limits::kMaxMilliGpu / kMilliPerGpu + 1;
 
-// What a kind of device is for Subak.
+// What a device of one kind counts as.
 struct Meaning {
   GpuKind kind = GpuKind::kNone;
   std::string profile;
@@ -136,7 +137,7 @@ class Resolver {
   }
 
   Result<ClaimedGpus> resolve(const DeviceRequest& request) {
-    // The classes of ComputeDomains. Their devices are channels.
+    // The DeviceClasses of ComputeDomains. Their devices are channels, not GPUs.
     if (request.device_class.starts_with("compute-domain-") &&
         request.device_class.ends_with(".nvidia.com")) {
       return ClaimedGpus();
@@ -166,7 +167,8 @@ class Resolver {
     // True: some devices of a GPU product are not selected.
     bool some_not = false;
     bool by_uuid = false, on_demand = false;
-    // A selector that is not understood, for a device that the other selectors may select.
+    // A selector that Subak does not understand, and that decides about some device. Empty: there
+    // is none.
     std::string unknown;
   };
 
@@ -201,7 +203,8 @@ class Resolver {
     if (meaning.kind != GpuKind::kNone) found.products.insert(product_of(kind));
   }
 
-  // A selector names single devices. Returns true if it selects one of this kind.
+  // Called if a selector names single devices. Returns true if the selectors select a device of
+  // this kind.
   bool look_at_each(const DeviceKind& kind, const std::vector<const std::string*>& selectors,
                     Found& found) const {
     bool any = false;
@@ -260,7 +263,9 @@ class Resolver {
   ClaimedGpus out_;
 };
 
-// All GPUs of a pod are of one product and on one node.
+// Reduces `to` to the values that are also in `by`, because all GPUs of a pod are of one product
+// and on one node. An empty list means any value. If the lists have no common value, `to` stays as
+// it is.
 void narrow(std::vector<std::string>& to, const std::vector<std::string>& by) {
   if (by.empty()) return;
   if (to.empty()) {

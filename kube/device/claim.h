@@ -1,9 +1,9 @@
-// Reads the objects by which pods claim devices of Dynamic Resource Allocation (DRA), and says
-// which GPUs a claim requests.
+// Reads the objects by which pods request devices of Dynamic Resource Allocation (DRA), and says
+// which GPUs a ResourceClaim requests.
 //
-// A claim names DeviceClasses. Whether a class selects GPUs follows from its selectors and from the
-// devices of the cluster. Devices of the driver gpu.nvidia.com count as GPUs or MIG slices, and
-// devices of other drivers count as no GPUs. A class of ExtraGpuResources
+// A ResourceClaim names DeviceClasses. Whether a class selects GPUs follows from its selectors and
+// from the devices of the cluster. Devices of the driver gpu.nvidia.com count as GPUs or MIG
+// slices, and devices of other drivers count as no GPUs. A class of ExtraGpuResources
 // ("deviceclass.resource.kubernetes.io/CLASS") makes all its devices whole GPUs.
 // Source: k8s.io/api resource/v1; documentation of NVIDIA's DRA driver for GPUs.
 // Threads: any; pure functions and plain values.
@@ -39,7 +39,7 @@ struct DeviceClass {
   friend bool operator==(const DeviceClass&, const DeviceClass&) = default;
 };
 
-// One request of a claim, or one alternative of a request.
+// One request of a ResourceClaim, or one alternative of a request.
 struct DeviceRequest {
   // The name of the DeviceClass.
   std::string device_class;
@@ -58,10 +58,11 @@ struct ClaimSpec {
   bool truncated = false;
 };
 
-// The claims that a pod names.
+// The ResourceClaims that a pod names.
 struct ClaimRefs {
   struct One {
-    // Exactly one of the two has a name, in the pod's namespace.
+    // The name of a ResourceClaim, or of a ResourceClaimTemplate, in the pod's namespace. Exactly
+    // one of the two is set.
     std::string claim, claim_template;
   };
   std::vector<One> claims;
@@ -75,10 +76,11 @@ DeviceClass read_device_class(json::Value object);
 ClaimSpec read_claim_spec(json::Value object);
 // Reads `spec.resourceClaims` and the requests of device classes as resources.
 ClaimRefs read_pod_claims(json::Value pod);
-// Returns the uid of the first pod that has reserved the claim; empty: no pod has.
+// Returns the uid of the first pod in status.reservedFor of the ResourceClaim; empty: the list
+// names no pod.
 std::string_view reserved_for(json::Value claim);
 
-// What claims request, for placement.
+// The GPUs that ResourceClaims request, for placement.
 struct ClaimedGpus {
   // kNone: no GPUs. Else kWhole or kMig.
   GpuKind kind = GpuKind::kNone;
@@ -90,12 +92,12 @@ struct ClaimedGpus {
   // The only nodes with selected devices, sorted, if a selector names single devices. Empty: any.
   std::vector<std::string> nodes;
 
-  // Adds the request to the pod's shape: its GPUs, what only nodes with claimable devices offer,
-  // and the products and nodes that the selectors allow. Returns false if the pod requests GPUs of
-  // another kind; `shape` is then unchanged.
+  // Adds the request to the pod's shape: its GPUs, the resource kClaimable that only nodes with DRA
+  // devices have, and the products and nodes that the selectors allow. Returns false if the pod
+  // requests GPUs of another kind; `shape` is then unchanged.
   bool add_to(PodShape& shape) const;
-  // Adds the request of another claim of the same pod. Returns false if it is of another kind; this
-  // object is then unchanged.
+  // Adds the request of another ResourceClaim of the same pod. Returns false if it is of another
+  // kind; this object is then unchanged.
   bool add(const ClaimedGpus& other);
   friend bool operator==(const ClaimedGpus&, const ClaimedGpus&) = default;
 };

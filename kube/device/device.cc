@@ -63,7 +63,7 @@ Device read_device(json::Value object, std::string_view driver) {
     json::each_member(*capacity, [&](std::string_view name, json::Value value) {
       if (device.kind.capacity.size() >= limits::kMaxDeviceAttributes) return;
       const auto amount = parse_kube_quantity(json::text(value, "value"));
-      // A static slice of a card names each memory slice that it has.
+      // A device that is a MIG slice names each memory slice of the GPU that it has.
       if (!amount || plain_name(name).starts_with("memorySlice")) return;
       device.kind.capacity.insert_or_assign(qualified(name, driver), *amount);
     });

@@ -28,8 +28,8 @@ struct DeviceKind {
   // By "domain/name". The domain of an attribute without one is the driver.
   std::map<std::string, DeviceAttribute, std::less<>> attributes;
   std::map<std::string, KubeQuantity, std::less<>> capacity;
-  // True: the device takes counters that it shares with other devices, such as the memory slices
-  // of its card. The driver creates the device when a claim gets it.
+  // True: the device takes counters that it shares with other devices, such as the memory slices of
+  // its GPU. The driver creates the device when a ResourceClaim gets it.
   bool partition = false;
 
   // Returns the text of the driver's own attribute; empty if there is none.
@@ -44,7 +44,8 @@ struct Device {
   DeviceKind kind;
   // The driver's attribute `uuid`; empty if there is none.
   std::string uuid;
-  // True: a taint of the device refuses new claims, or ends running ones.
+  // True: a taint keeps new pods from the device, or also ends the pods that use it (NoSchedule,
+  // NoExecute).
   bool tainted = false;
 };
 

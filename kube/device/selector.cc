@@ -36,7 +36,7 @@ struct Value {
   bool is_open() const { return as<Failed>() || as<ByUuid>() || as<Unknown>(); }
 };
 
-// Of two open values, the one that says less about the result.
+// Returns the value that says less about the result; both values are open.
 Value worse(const Value& a, const Value& b) {
   if (a.as<Unknown>() || b.as<Unknown>()) return {Unknown()};
   if (a.as<ByUuid>() || b.as<ByUuid>()) return {ByUuid()};

@@ -1,4 +1,4 @@
-// Evaluates the selectors of DeviceClasses and resource claims, which are CEL expressions about one
+// Evaluates the selectors of DeviceClasses and ResourceClaims, which are CEL expressions about one
 // device. Subak understands the part of CEL that drivers document for selectors:
 //   device.driver, device.attributes["DOMAIN"].NAME, device.capacity["DOMAIN"].NAME
 //   "NAME" in device.attributes["DOMAIN"], has(device.attributes["DOMAIN"].NAME)

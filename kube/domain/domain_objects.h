@@ -5,9 +5,9 @@
 //   ResourceSlice          k8s.io/api resource/v1; the device classes of the driver's chart
 //
 // How the driver works. NVIDIA's controller makes one ResourceClaimTemplate for each ComputeDomain,
-// with the name that the ComputeDomain states. A pod whose claim is made from this template gets
-// the channel 0 of its node. Each node has one such channel, so a node carries one pod with such a
-// claim, and so one ComputeDomain.
+// with the name that the ComputeDomain states. A pod whose ResourceClaim is made from this template
+// gets the channel 0 of its node. Each node has one such channel. So a node carries one pod with
+// such a ResourceClaim, and takes part in one ComputeDomain.
 // Threads: any; pure functions.
 #pragma once
 
@@ -30,7 +30,7 @@ inline constexpr std::string_view kAttempt = "subak.gpu/attempt";
 // The driver puts this label onto the objects that it makes for a ComputeDomain. Its value is the
 // uid of the ComputeDomain.
 inline constexpr std::string_view kLabelDomainUid = "resource.nvidia.com/computeDomain";
-// The device class of the claims of workloads, and the driver that offers the devices.
+// The DeviceClass in the ResourceClaims of workloads, and the driver that offers the devices.
 inline constexpr std::string_view kChannelClass = "compute-domain-default-channel.nvidia.com";
 inline constexpr std::string_view kChannelDriver = "compute-domain.nvidia.com";
 
@@ -54,7 +54,7 @@ struct ComputeDomain {
   // not Subak's.
   JobId job;
   std::uint32_t attempt = 0;
-  // Its deletion was requested.
+  // True: the deletion of the ComputeDomain was requested.
   bool going = false;
   // The first entry of metadata.ownerReferences. All texts are empty if there is none.
   DomainOwner owner;
@@ -73,7 +73,8 @@ struct ClaimTemplate {
   std::string ns, name;
   // From the label names::kLabelDomainUid; empty: there is no such label.
   std::string domain_uid;
-  // True: the claims ask for the channel of a ComputeDomain, and for no other device.
+  // True: the ResourceClaims of this template ask for the channel of a ComputeDomain, and for no
+  // other device.
   bool of_channel = false;
 };
 // kInvalid: the object has no namespace or name, or one of them is too long.

@@ -107,7 +107,8 @@ class NodeReader {
     }
   }
 
-  // Adds the devices of DRA to the resources. Their product counts if no label names one.
+  // Adds the devices of DRA to the resources. The product of the devices counts only if no label of
+  // the node names a product.
   void add_devices() {
     std::int64_t claimable = 0;
     const bool plugin = has_gpus(allocatable_);
@@ -125,7 +126,8 @@ class NodeReader {
     spec_.product = devices_->product;
   }
 
-  // The kubelet reports 0 of each resource of a device plugin that has stopped.
+  // Reads the resources from labels, because the kubelet reports 0 of each resource of a device
+  // plugin that has stopped.
   void read_labelled_resources() {
     for (const auto& [name, count] : labelled_resources(spec_)) capacity_[name] = count;
   }
@@ -136,7 +138,8 @@ class NodeReader {
     });
   }
 
-  // True if the node has had GPUs: a kubelet reports 0 of a resource whose plugin has stopped.
+  // True if the capacity names a GPU resource, even with the count 0. The node then has had GPUs: a
+  // kubelet reports 0 of a resource whose device plugin has stopped.
   bool names_gpus() const {
     return std::any_of(capacity_.begin(), capacity_.end(), [this](const auto& entry) {
       return gpu_kind_of(entry.first, options_.extra_gpus) != GpuKind::kNone;
@@ -163,7 +166,8 @@ class NodeReader {
     return found && json::is_object(*found) ? found : std::nullopt;
   }
 
-  // In the order of the list, so that the same faults give the same text.
+  // Stores the faults in the order of KubeNodeOptions::fatal_conditions, so that the same faults
+  // give the same text.
   void read_faults(json::Value conditions) {
     std::vector<std::string_view> are_true;
     json::each_item(conditions, [&](std::size_t, json::Value condition) {
@@ -193,7 +197,8 @@ class NodeReader {
     });
   }
 
-  // Extended resources: every name with a '/', and huge pages. Their counts are integers.
+  // Reads the extended resources (every name with a '/') and the huge pages. Their counts are
+  // integers.
   void read_list(json::Value list, ResourceCounts& counts) {
     for (const auto& [name, value] : json::Members(list)) {
       if (!is_counted_resource(name)) continue;
@@ -201,7 +206,7 @@ class NodeReader {
     }
   }
 
-  // Reads a text or, in a file written by hand, a number.
+  // Reads a quantity. It is a string, or a number in a file that a person wrote.
   std::int64_t amount(std::string_view name, std::optional<json::Value> value,
                       std::int64_t (KubeQuantity::*unit)() const) {
     if (!value) return 0;

@@ -15,7 +15,7 @@
 //   NVLink inside the node: if the node has a clique, NVLink joins all its GPUs. Else the label
 //     subak.gpu/gpus-per-domain counts ("1": no GPUs, "8": all of 8, "4": each half of 8). Else the
 //     product's name counts (model/product.h).
-//   GPUs: status.capacity says how many are installed, status.allocatable how many work.
+//   GPUs: status.capacity says how many are installed, status.allocatable how many are healthy.
 //     nvidia.com/gpu.count, or GKE's gke-accelerator-count, says how many cards there are.
 //     nvidia.com/gpu.replicas, or GKE's gke-max-shared-clients-per-gpu, says how often a shared GPU
 //     counts. If a shared GPU has neither label, the count of cards decides. GPUs are shared if the
@@ -32,8 +32,8 @@
 //     - nvidia.com/gpu.deploy.device-plugin is paused-for-mig-change
 //     - the GPU Operator upgrades the driver, or has paused its parts (node_operator.h)
 //     - a condition of KubeNodeOptions::fatal_conditions is True
-//     - none of its GPUs is allocatable. Then its GPUs count as working, because no field says
-//       which GPUs are sick; pods on the node stay. If none is installed either, the labels of
+//     - none of its GPUs is allocatable. Then its GPUs count as healthy, because no field says
+//       which GPUs are not; pods on the node stay. If none is installed either, the labels of
 //       feature discovery say which slices the node has. NodeSpec::gpus_unknown is true.
 //   NUMA and RDMA: the labels of KubeNodeOptions::labels. The kubelet reports neither its policy
 //     nor its NUMA nodes, so an operator's tools must write these labels.
@@ -41,7 +41,7 @@
 //
 // Contradictions (NodeSpec::contradicts). Only allocatable resources count, because a former
 // configuration may leave an installed resource of which nothing is allocatable.
-//   more GPUs, or shares of GPUs, than its cards give; more slices than its label states
+//   more GPUs, or replicas of shared GPUs, than its cards give; more slices than its label states
 //   whole GPUs and slices on the same cards; slices that these cards cannot be cut into
 //   nvidia.com/gpu beside nvidia.com/gpu.shared, or beside nvidia.com/mig-* of strategy single
 //   shared GPUs or slices without a replica count; two labels with different replica counts
@@ -90,16 +90,17 @@ struct NodeDevices {
   ResourceCounts capacity, allocatable;
   // The product of the first device, as feature discovery would name it.
   std::string product;
-  // True: a pod gets these devices only by a claim, since no DeviceClass stands for nvidia.com/gpu.
+  // True: a pod gets these devices only by a ResourceClaim, since no DeviceClass stands for
+  // nvidia.com/gpu.
   bool only_by_claim = true;
   friend bool operator==(const NodeDevices&, const NodeDevices&) = default;
 };
 
-// A node with devices of DRA has this extended resource, once for each device. A pod with claims
-// requests it, so it gets only such nodes.
+// A node with devices of DRA has this extended resource, once for each device. A pod with
+// ResourceClaims requests the resource, so the pod gets only such nodes.
 inline constexpr std::string_view kClaimable = "subak.gpu/claimable";
-// A node has this taint if its only GPUs are those that a pod gets by a claim. A pod with claims
-// tolerates it. Neither is written into the cluster.
+// A node has this taint if pods get its GPUs only by a ResourceClaim. A pod with ResourceClaims
+// tolerates the taint. Subak writes neither kClaimable nor this taint into the cluster.
 inline constexpr std::string_view kOnlyByClaim = "subak.gpu/only-by-claim";
 
 // Reads one node. `devices`: its devices of DRA; nullptr: it has none. If the device plugin offers

@@ -19,7 +19,7 @@ constexpr std::string_view kUnknownProduct = "GPU";  // devices without feature 
 constexpr std::string_view kSharedMark = "-SHARED";
 constexpr std::string_view kInvalid = "INVALID";
 constexpr auto kMostGpus = static_cast<std::int64_t>(limits::kMaxGpusPerNode);
-constexpr std::int64_t kMostUnits = kMostGpus * kMilliPerGpu;  // slices or shares of a node
+constexpr std::int64_t kMostUnits = kMostGpus * kMilliPerGpu;  // slices or replicas of a node
 
 std::int64_t count_in(const ResourceCounts& counts, std::string_view name) {
   const auto it = counts.find(std::string(name));
@@ -35,13 +35,13 @@ struct Statement {
 };
 using MaybeStated = std::optional<Statement>;
 
-// Returns the one with the smaller number.
+// Returns the statement with the smaller number.
 MaybeStated smaller(MaybeStated a, MaybeStated b) {
   if (!a || !b) return a ? a : b;
   return a->n <= b->n ? a : b;
 }
 
-// Units of one kind that the device plugin offers: GPUs, shares of GPUs, slices.
+// Units of one kind that the device plugin offers: GPUs, replicas of shared GPUs, or MIG slices.
 struct Units {
   std::string words;  // "nvidia.com/gpu 8"
   std::int64_t works = 0, installed = 0;
@@ -116,9 +116,10 @@ class GpuReader {
     return {words, gpu, std::max(gpu, count_in(capacity_, names::kGpu)), false};
   }
 
-  // Returns how many shares one of `units` has; nullopt: not known. `whole`: the number of GPUs,
-  // shared or not. A label states a number above one, or it follows from `whole` if something says
-  // that they are shared.
+  // Returns how many replicas the device plugin offers for one GPU or slice; nullopt: not known.
+  // The label `said` states a number above 1. Without the label, the number follows from `whole`,
+  // the number of GPUs or slices, if the node says that they are shared (`marked`, or the name of
+  // the resource).
   std::optional<std::int64_t> sharing(const Units& units, const MaybeStated& said,
                                       const MaybeStated& whole, bool marked) {
     if (said && said->n > 1) {
@@ -163,13 +164,14 @@ class GpuReader {
     return units.words + (replicas > 1 ? " shared by " + std::to_string(replicas) : "");
   }
 
-  // Returns a replica count for the ledger and the bill if none is known.
+  // Returns the replica count with which a node counts if none is known.
   static std::int64_t assumed_replicas(const Units& units, const MaybeStated& whole) {
     const std::int64_t among = whole ? std::max<std::int64_t>(1, whole->n) : 1;
     return std::clamp<std::int64_t>(ceil_div(units.installed, among), 1, kMilliPerGpu);
   }
 
-  // Refuses slices with names of their own (strategy mixed), which are unexpected here.
+  // Records a contradiction if the node also offers slices with names of their own (strategy
+  // mixed).
   void refuse_mixed(const std::string& instead) {
     for (const auto& [name, count] : allocatable_) {
       if (name.starts_with(names::kMigPrefix) && count > 0) {
@@ -186,8 +188,8 @@ class GpuReader {
     if (!out_.empty()) node_.gpus = 1;
   }
 
-  // Every card is cut into the same slices, with the name nvidia.com/gpu. `devices`: the number of
-  // slices by feature discovery.
+  // Reads a node with strategy single: every card is cut into the same slices, with the resource
+  // nvidia.com/gpu. `devices`: the number of slices by feature discovery.
   void put_single(const std::string& profile, MaybeStated devices) {
     const Units units = offered();
     const MaybeStated said = gpu_replicas();
@@ -213,7 +215,7 @@ class GpuReader {
     node_.mig_gpus = node_.gpus;
   }
 
-  // Returns the slices of the strategy mixed that work, one per profile.
+  // Returns the allocatable slices of strategy mixed, one entry for each profile.
   std::vector<MigSlices> mixed_slices() {
     std::map<std::string, std::int64_t> by_profile;
     for (const auto& [name, count] : allocatable_) {
@@ -267,7 +269,8 @@ class GpuReader {
     return cards > 0 && mig_cut(node_.product, slices, cards) != MigCut::kTooMany;
   }
 
-  // Checks whether the counted cards can be both whole and cut as stated.
+  // Checks that the number of cards suffices for the whole GPUs and the slices that the node
+  // states.
   void check_cards(const Units& units, std::int64_t replicas,
                    const std::vector<MigSlices>& slices) {
     if (!cards_) return;
@@ -298,7 +301,8 @@ class GpuReader {
       }
       whole = works = std::min(whole, most - least);
     }
-    // Of the broken ones a part may remain from before the cards were cut.
+    // A part of the installed but not allocatable GPUs may be left from before the cards were cut
+    // into slices.
     if (cards_)
       whole = std::min(whole, std::max(ceil_div(units.works, replicas), cards_->n - least));
     node_.mig = std::move(slices);
@@ -316,7 +320,7 @@ class GpuReader {
   MaybeStated cards_;    // the smallest count of cards
 };
 
-// Adds another maker's devices, which are never sliced or shared as far as known.
+// Adds the devices of another maker. As far as known, they are never cut into slices or shared.
 void add_extra(const ResourceCounts& capacity, const ResourceCounts& allocatable,
                const ExtraGpuResources& extra, NodeSpec& node) {
   for (const std::string& name : extra) {

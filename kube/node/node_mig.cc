@@ -33,7 +33,7 @@ bool skip(std::string_view& text, std::string_view word) {
 // True for a name such as "1g.10gb" or "1g.10gb.me".
 bool is_profile_name(std::string_view name) { return skip(name, "g.") && skip(name, "gb"); }
 
-// True if slices of both profiles take the same part of a card. Drivers disagree on the names of
+// True if slices of the two profiles take equal parts of a card. Drivers disagree on the names of
 // some profiles, and old device plugins offer slices with media engines under the plain name.
 bool is_same_size(const std::string& product, std::string_view one, std::string_view other) {
   if (one == other) return true;

@@ -1,4 +1,5 @@
-// What a node says about the NUMA nodes of its kubelet, its RDMA fabric and its shared GPUs.
+// Reads the labels about the NUMA nodes of the kubelet, the RDMA fabric and the shared GPUs of a
+// node.
 #include <algorithm>
 
 #include "core/limits.h"

@@ -21,7 +21,8 @@ constexpr std::array<std::string_view, 3> kDeployLabels{names::kLabelDeployPlugi
                                                         "nvidia.com/gpu.deploy.container-toolkit"};
 
 constexpr std::string_view kFailed = "upgrade-failed";
-// In these states nothing happens to the node. No state: the operator upgrades no driver there.
+// In these states the operator does nothing to the node. An empty state means that the operator
+// upgrades no driver there.
 constexpr std::array<std::string_view, 3> kQuiet{"", "upgrade-done", "upgrade-required"};
 
 struct AppLabel {

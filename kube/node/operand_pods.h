@@ -15,10 +15,10 @@ namespace subak {
 // says nothing: the operator may not deploy it there.
 class OperandPods {
  public:
-  // Takes the state of a pod. Returns true if other parts are ready on the node now than before.
+  // Takes the state of a pod. Returns true if this changes which parts are ready on the node.
   bool see(const std::string& uid, const std::string& node, const OperandPod& pod);
-  // The pod is gone. Returns the name of its node if other parts are ready there now than before.
-  // Else, and for an unknown pod, returns an empty text.
+  // Says that the pod is gone. If this changes which parts are ready on the pod's node, returns the
+  // name of the node. In all other cases, and for an unknown pod, returns an empty text.
   std::string forget(const std::string& uid);
   void clear();
 

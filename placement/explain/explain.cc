@@ -131,7 +131,7 @@ std::vector<Reason> Explainer::run() {
       if (enough_gpus() && !too_much && !works(kOnlyGpus) && !in_one_fabric()) together();
       if (!too_large_pod) node_resources();
       for (const Demand& d : demands_) conditions(d);
-      // If no job's end would help, closed nodes are the only obstacle.
+      // If the end of no job would help, nodes that take no pods are the only obstacle.
       const bool closed = std::any_of(reasons_.begin(), reasons_.end(), [](const Reason& why) {
         return why.token == ReasonToken::kNodeConditions;
       });
@@ -157,7 +157,7 @@ Reason& Explainer::add(ReasonToken token, std::string subject, std::int64_t need
       Reason{token, std::move(subject), need, have, std::move(detail), {}});
 }
 
-// Adds the first of the static filters that leaves no node.
+// Adds a reason for the first static filter that leaves no node.
 void Explainer::no_matching(const Demand& d) {
   if (d.least_per_pod) return;
   const Pods& p = *d.pods;
@@ -261,7 +261,7 @@ bool Explainer::too_large(const Demand& d) {
   if (pod.kind == GpuKind::kMig) {
     look(kind_text(pod), pod.gpus, [&](const NodeSpec& n) { return configured_slices(n, pod); });
   }
-  // A node that does not declare an amount does not count as having too little.
+  // A node that does not declare an amount counts as having enough.
   const auto said = [](std::int64_t amount) {
     return amount > 0 ? amount : std::numeric_limits<std::int64_t>::max();
   };

@@ -1,5 +1,5 @@
-// The reasons in what is free now: GPUs, GPUs together, and the resources that pods need beside
-// them.
+// The reasons that follow from what is free now: GPUs, GPUs close together, and the other resources
+// of pods.
 #include <algorithm>
 #include <bit>
 #include <map>
@@ -282,13 +282,13 @@ void Explainer::together() {
 
 namespace {
 
-// Stands for all extended resources of a pod, until the binding one is known.
+// Stands for all extended resources of a pod. lacking_extended() finds which of them are missing.
 constexpr const char* kExtended = "extended";
 
 }  // namespace
 
-// Finds the resource that binds once the GPUs are there: those that fail alone, else those without
-// which the gang would fit.
+// Adds a reason for each resource that alone prevents the start although enough GPUs are free. If
+// there is none, adds a reason for the first resource without which the gang would fit.
 void Explainer::node_resources() {
   if (!works(kOnlyGpus) || works({})) return;
   struct Resource {
@@ -318,7 +318,7 @@ void Explainer::node_resources() {
 
 namespace {
 
-// CPU or memory, for each place that counts one.
+// The fields of one resource (CPU or memory) in the records that count it.
 struct Column {
   std::int64_t PodShape::*pod;
   std::int64_t Room::*left;
@@ -351,7 +351,7 @@ std::string part_text(const Column& c, std::int64_t amount) {
   return &c == &kCpu ? gpus_text(amount) : std::to_string((amount + (1 << 29)) >> 30);
 }
 
-// Nodes where a pod would have the missing resource without the non-GPU pods there.
+// Nodes on which a pod would have enough of the missing resource if there were no non-GPU pods.
 struct Taken {
   std::set<NodeIndex> nodes;
   std::int64_t gpus = 0, non_gpu = 0, all = 0;

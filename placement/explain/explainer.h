@@ -45,7 +45,7 @@ class Explainer {
     // taints. `closed`: the nodes are not ready, cordoned or drained. `kept`: the nodes are
     // reserved for other jobs.
     MilliGpu tainted = 0, closed = 0, kept = 0;
-    // Free milli-GPU on nodes that a gang reserves to replace its broken nodes.
+    // Free milli-GPU on spare nodes of gangs.
     MilliGpu spare = 0;
     // Free milli-GPU in NVLink domains that are left to gangs (DomainRules::keep_whole).
     MilliGpu left = 0;
@@ -87,8 +87,8 @@ class Explainer {
   void capacity(const Demand& d);
   bool enough_gpus() const;
   void together();
-  // Reports if the gang would fit on nodes of several RDMA fabrics, but not on those of one.
-  // Returns false if not.
+  // Adds a reason and returns true if the gang would fit on nodes of several RDMA fabrics, but not
+  // on nodes of one. In all other cases returns false.
   bool in_one_fabric();
   // Adds the reason together() for a pod of several slices: no node has enough free slices.
   void slices_together(const Demand& d);

@@ -43,7 +43,8 @@ Amounts mixed(const MigGeometry& card) {
   return out;
 }
 
-// What one card offers with each configuration, by the configuration's name.
+// Returns the slices and whole GPUs that one card offers with each configuration, by the
+// configuration's name.
 std::map<std::string, Amounts> configurations(const MigGeometry& card) {
   std::map<std::string, Amounts> out;
   out[std::string(kMigAllDisabled)] = {{kWhole, 1}};
@@ -161,8 +162,8 @@ class Planner {
     best = std::move(advice);
   }
 
-  // Returns the gain of a change of the free amounts, in milli-GPU: how much more of the demand can
-  // start. Returns 0 if less of any resource can start.
+  // Returns how much more of the demand can start after a change of the free amounts, in milli-GPU.
+  // Returns 0 if less of the demand for some profile could start.
   MilliGpu gain_of(const Amounts& free, const Amounts& change) const {
     MilliGpu gain = 0;
     for (const auto& [profile, count] : change) {
@@ -176,7 +177,7 @@ class Planner {
   }
 
   Amounts waiting_, free_;
-  // By profile: the slices that idle nodes could offer beyond their free ones.
+  // For each profile, the slices that idle nodes could offer in addition to their free slices.
   Amounts could_gain_;
   std::map<std::string, MilliGpu> cost_;
   std::map<std::string, MigProfileTotals> totals_;

@@ -1,4 +1,4 @@
-// The capacity side of the bill.
+// The GPU time of nodes (NodeBooks).
 #include <algorithm>
 
 #include "core/must.h"
@@ -16,7 +16,7 @@ void add(NodeBooks& books, const NodeLevels& levels, DurationMs span) {
   books.overcommitted += GpuTime::of(levels.overcommitted, span);
 }
 
-// The identity of NodeBooks.
+// True if the identity of NodeBooks holds.
 bool closes(const NodeBooks& b) {
   return b.installed + b.overcommitted == b.allocated + b.idle + b.stranded + b.unusable;
 }

@@ -1,5 +1,5 @@
 // Recomputes everything that the fleet updates incrementally, and compares. Each table checks
-// itself; here are the promises between a node and the tables.
+// itself. This file checks that the nodes and the tables agree.
 #include <algorithm>
 #include <bit>
 #include <map>
@@ -48,8 +48,8 @@ void check_node(const NodeState& n) {
   }
 }
 
-// Each node's state equals what is left there, whichever GPU it is on; no state is stored without
-// nodes.
+// Checks that each node's GPU state equals the room that is left on the node, whatever the numbers
+// of its GPUs. Each stored state must have nodes.
 void check_states(const Fleet::Impl& impl) {
   std::set<StateIndex> used;
   for (const auto& n : impl.nodes) {
@@ -81,7 +81,7 @@ void check_membership(const Fleet::Impl& impl) {
   }
 }
 
-// What exclusive gangs and gangs with replacements reserve follows from their holds.
+// Checks that exclusive domains and spare nodes follow from the holds of their gangs.
 void check_reserved(const Fleet::Impl& impl) {
   std::map<DomainIndex, std::uint32_t> kept;
   for (const auto& n : impl.nodes) {
@@ -120,7 +120,7 @@ void check_figures(const Fleet::Impl& impl) {
   }
 }
 
-// The tables equal those made from the nodes alone.
+// Checks that the tables equal tables that are made from the nodes alone.
 void check_sums(const Fleet::Impl& impl) {
   std::vector<ProductTotals> sums(impl.totals.size());
   LeastCosts costs;

@@ -1,8 +1,8 @@
 // The fleet: nodes, their GPUs, NVLink domains and MIG slices, and the holds of jobs on them. The
-// fleet makes no decisions. It counts the capacity side of the bill (NodeBooks). A search for a
-// placement reads a snapshot of the fleet (placement/fleet/fleet_view.h,
-// placement/search/search.h). Functions that need only a const Fleet& are in queries.h and views.h.
-// One fleet holds all clusters; a request names its cluster.
+// fleet makes no decisions. It measures the GPU time of each node, separately from the ledger
+// (NodeBooks). A search for a placement reads a snapshot of the fleet
+// (placement/fleet/fleet_view.h, placement/search/search.h). Functions that need only a const
+// Fleet& are in queries.h and views.h. One fleet holds all clusters; a request names its cluster.
 //
 // Units: milli-GPU (1000 = one GPU), milliseconds since the epoch, milli-GPU x ms for integrals.
 // Errors: none are returned. The caller has checked the input. A wrong call (the release of a slot
@@ -53,8 +53,8 @@ struct NodeBooks {
 struct DomainRules {
   // The number of empty domains, for each cluster and product, that are left to gangs: only gangs
   // that need several nodes of one domain may use them. The choice depends only on the nodes and
-  // their holds. Domains with the most working GPUs come first, then those whose first node has the
-  // highest id. 0: none.
+  // their holds. The domains with the largest number of healthy GPUs come first. Among equal
+  // domains, the one whose lowest node id is the highest comes first. 0: none.
   std::uint32_t keep_whole = 0;
   // The most gangs with GangRequest::compute_domain that have placements in one domain; 0: any
   // number.
@@ -107,21 +107,21 @@ class Fleet {
   // Returns the shape's request. The shape must be in use. The reference is valid while the shape
   // is in use.
   const GangRequest& request(ShapeId shape) const;
-  // The same, for callers that need the request after the shape is gone.
+  // Returns the same request, for callers that need it after the shape is gone.
   std::shared_ptr<const GangRequest> shared_request(ShapeId shape) const;
   // Returns the cluster of the shape's request.
   ClusterId cluster_of(ShapeId shape) const;
   // The least that requests can cost, over the products and nodes that the fleet has seen. The
   // order and limits use this cost before a placement is known.
   const LeastCosts& costs() const;
-  // The same for one shape: costs().of_gang().
+  // Returns the least cost of the shape's request: costs().of_gang().
   MilliGpu least_milligpu(ShapeId shape) const;
 
   // --- hold and release --------------------------------------------------------------------------
   // take() holds, and give() releases, exactly what slot `rank` of `shape` occupies. If a slot's
-  // mask has fewer GPUs than its cost, the slot also holds the missing number of the node's free
-  // GPUs. Foreign pods hold slots in the same way and may overcommit the node. Reasons name `owner`
-  // as a blocker.
+  // mask has fewer GPUs than its cost requires, the slot also takes the missing number of free GPUs
+  // from the node, whatever their indexes. Foreign pods hold slots in the same way and may
+  // overcommit the node. Reasons name `owner` as a blocker.
   //
   // Late reports: take() and give() accept a time before the node's last change, but not before it
   // was first set. The node's books are then corrected as if the report had been on time.
@@ -134,11 +134,10 @@ class Fleet {
   // the claim first.
   void set_claims(NodeId id, std::vector<NodeClaim> claims);
 
-  // Sets the usage of the node's non-GPU pods that have no hold and are not in the bill. The call
-  // replaces the last value. The fleet drops the value when the node goes. The node must be
-  // present.
+  // Sets the resources that non-GPU pods without a hold use on the node. The call replaces the last
+  // value. The fleet drops the value when the node goes. The node must be present.
   void set_others(NodeId id, const NodeUse& use);
-  // Returns that usage. The node must have been seen.
+  // Returns the value of the last set_others(). The node must have been seen.
   const NodeUse& others(NodeId id) const;
 
   // From now on, non-GPU pods leave this CPU and memory on a node for each GPU that is free, wholly

@@ -25,7 +25,7 @@ namespace subak {
 // The claims on one node.
 struct NodeClaims {
   std::vector<NodeClaim> all;
-  // The clique that the claims of exclusive gangs reserve; kNoArea: none. The node counts it once,
+  // The clique that claims of exclusive gangs set aside; kNoArea: none. The node counts it once,
   // even with several such claims.
   DomainIndex domain = kNoArea;
 };
@@ -63,7 +63,7 @@ struct NodeState {
 
   // The room that is free now.
   Room room;
-  // The room without holds. It counts all that works now.
+  // The room without holds. Unhealthy GPUs do not count.
   Room works;
   // The room without holds if all GPUs were healthy too.
   Room empty;
@@ -80,7 +80,7 @@ struct NodeState {
 
   // True: NVLink may join the node's GPUs to other GPUs.
   bool linked = true;
-  // True: a gang in its clique reserves this node to replace a broken one.
+  // True: the node is a spare node of a gang in its clique.
   bool spare = false;
   // True: the node has several NVLink domains inside, and no clique joins them.
   bool split = false;
@@ -129,7 +129,7 @@ struct Fleet::Impl {
   Backoffs backoffs;
   ChangeLog changes;
   FreedVersion freed;
-  // The CPU and memory reserved from non-GPU pods for each free GPU.
+  // The CPU and memory that non-GPU pods must leave free for each free GPU.
   GpuHeadroom headroom;
 
   // nodes.cc
@@ -152,10 +152,11 @@ struct Fleet::Impl {
   // that is or was wired to the domain.
   void nodes_changed(DomainIndex domain);
   void move_to_groups(NodeId id, bool present);
-  // Counts the node in, or out of, what depends on its description: totals, costs, topology.
+  // enter() counts the node in the totals, costs and topology, which depend on the node's
+  // description. withdraw() removes the node from them.
   void enter(NodeState& node);
   void withdraw(NodeState& node);
-  // replacement_nodes.cc: chooses again which nodes of the clique are reserved for replacements.
+  // replacement_nodes.cc: chooses again which nodes of the clique are spare nodes.
   void choose_replacements(DomainIndex domain);
   // whole_domains.cc. survey() computes the domain's figures again from its nodes. note_held()
   // updates the figures after a change of the holds on a node. leave_to_gangs() chooses which
@@ -179,15 +180,15 @@ struct Fleet::Impl {
   // node: a part of the node, the node, or its clique.
   enum class Level : std::uint8_t { kInner, kNode, kClique };
   Level exclusive_level(const Shape& shape, std::uint32_t rank, const NodeState& node) const;
-  // What a hold of an nvlink-exclusive gang reserves for the gang: GPUs of its node, or a whole
+  // What a hold of an nvlink-exclusive gang keeps from other jobs: GPUs of its node, or a whole
   // clique. The result depends only on the present state of the node and its domain.
   struct Keep {
-    // At most one of the two is set. If neither is set, the hold reserves nothing.
+    // At most one of the two is set. If neither is set, the hold keeps nothing from other jobs.
     GpuMask gpus = 0;
     DomainIndex domain = kNoArea;
   };
   Keep keep_of(const Hold& hold, const NodeState& node) const;
-  // holds.cc: computes the exclusive reservations of the domain's holds again.
+  // holds.cc: computes keep_of() again for all holds in the domain.
   void keep_anew(DomainIndex home);
 };
 

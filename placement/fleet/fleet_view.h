@@ -50,17 +50,17 @@ class FleetView {
   // first placement that it finds.
   static FleetView empty(const Fleet& fleet);
 
-  // Returns this snapshot after the release of the allocations, in any order. GPUs and cliques that
-  // these allocations reserved (an exclusive domain) become free too. The fleet itself releases no
-  // slot, and the bill does not change.
+  // Returns this snapshot after the release of the allocations, in any order. If an allocation gave
+  // its gang an exclusive domain, the domain's other GPUs become free too. The fleet itself does
+  // not change.
   // Errors: kNotFound if an allocation is not held in this snapshot, or is named twice; kExhausted
   // if more than limits::kMaxFleetViewNodes nodes would differ from the live fleet.
   Result<FleetView> without(std::span<const Allocation> gone) const;
 
-  // Returns this snapshot without holds. Closed and broken nodes, reservations, domains left to
-  // gangs and the usage of pods without a hold (Fleet::set_others) stay. In the result, best fit
-  // chooses the nodes with the fewest GPUs held in this snapshot, because a job would wait until
-  // these GPUs are free.
+  // Returns this snapshot without holds. Nodes that take no pods, unhealthy GPUs, reservations,
+  // domains left to gangs and the usage of pods without a hold (Fleet::set_others) stay as they
+  // are. In the result, best fit chooses the nodes with the fewest GPUs held in this snapshot,
+  // because a job would wait until these GPUs are free.
   FleetView drained() const;
 
   // True if neither the fleet nor the reserved nodes have changed since the snapshot was made.

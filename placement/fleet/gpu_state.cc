@@ -15,7 +15,8 @@ void put(std::string& out, std::int64_t number) {
   out.append(reinterpret_cast<const char*>(&number), sizeof number);
 }
 
-// Sorts the GPUs of each domain with most free first, and full domains in the order of these lists.
+// Sorts the GPUs of each domain, those with the most free milli-GPU first. Then sorts the domains
+// of full size by these lists.
 void put_in_order(const NodeSpec& spec, std::vector<std::int32_t>& free) {
   const auto most_first = std::greater<std::int32_t>();
   const auto domains = static_cast<std::size_t>(inner_domains(spec));
@@ -31,7 +32,7 @@ void put_in_order(const NodeSpec& spec, std::vector<std::int32_t>& free) {
     parts.emplace_back(begin, end);
     std::sort(parts.back().begin(), parts.back().end(), most_first);
   }
-  const bool short_one = parts.back().size() < size;  // it stays the last
+  const bool short_one = parts.back().size() < size;  // this domain stays the last
   std::sort(parts.begin(), parts.end() - (short_one ? 1 : 0), std::greater<>());
   free.clear();
   for (const auto& part : parts) free.insert(free.end(), part.begin(), part.end());

@@ -20,7 +20,8 @@ void remove(std::vector<NodeIndex>& nodes, NodeIndex node) {
   nodes.erase(it);
 }
 
-// Returns the index of the group, a new one if `index` is none.
+// Returns the number of the group: `index`, or the number of a new group if `index` is kNoArea.
+// Sets the group's cluster and name.
 std::uint32_t made(std::vector<Owned<Group>>& groups, ClusterId cluster, const std::string& name,
                    std::uint32_t index) {
   if (index == kNoArea) {

@@ -26,7 +26,7 @@ struct NodeState;
 // (DomainRules::keep_whole). Among equal domains, those with high ids come first, because small
 // gangs take domains with low ids first.
 struct WholeKey {
-  // The number of GPUs on its open nodes; 0 if fewer than two nodes are open.
+  // The number of healthy whole GPUs on its open nodes; 0 if fewer than two nodes have such GPUs.
   std::int64_t working = 0;
   // Its first node.
   NodeIndex low = 0;
@@ -64,12 +64,12 @@ struct Group : DomainFigures {
   std::uint32_t kept = 0;
   // For a rack or block: the group of the next level that contains it.
   std::uint32_t parent = kNoArea;
-  // True: some gang in the group reserves nodes for replacements.
+  // True: some gang in the group asks for spare nodes.
   bool reserves_replacements = false;
   // True: DomainRules::keep_whole leaves the domain to gangs.
   bool left = false;
 
-  // True if some gang reserves more of the group than it holds.
+  // True if some gang keeps other jobs from GPUs of the group that the gang itself does not hold.
   bool keeps() const { return kept > 0 || reserves_replacements; }
   // Calls fn(NodeIndex) for each node that is wired to the group: its members and its strays.
   template <class F>
@@ -93,7 +93,7 @@ class Domains {
   auto end() const { return groups_.end(); }
   // How many present nodes have several inner NVLink domains.
   std::int64_t split_nodes() const { return split_nodes_; }
-  // True if no domain is reserved by exclusive holds or has nodes reserved for replacements.
+  // True if no domain has exclusive holds or spare nodes.
   bool none_keeps() const { return keeping_ == 0; }
 
   // Puts the node into the domain that its description names. A node that has lost the label of a
@@ -108,7 +108,7 @@ class Domains {
   // Counts one more exclusive hold on the whole domain, or one less. Returns how many such holds
   // the domain has now.
   std::uint32_t hold_whole(DomainIndex d, bool more);
-  // Sets whether gangs in the domain reserve nodes for replacements.
+  // Sets whether gangs in the domain ask for spare nodes.
   void set_reserves_replacements(DomainIndex d, bool reserves);
   void set_figures(DomainIndex d, DomainFigures figures);
   void set_computing(DomainIndex d, std::vector<JobId> gangs);

@@ -12,7 +12,8 @@
 namespace subak {
 namespace {
 
-// A wish for exclusivity (prefer) reserves nothing, as the gang may have been placed elsewhere.
+// A gang that only prefers an exclusive domain keeps no domain from other jobs, because it may have
+// been placed elsewhere.
 bool keeps_domain(const Shape& s) {
   return s.request().terms.topology == Topology::kNvlinkExclusive && !s.request().terms.prefer;
 }
@@ -26,8 +27,8 @@ GpuMask inner_domains_of(const NodeSpec& spec, GpuMask mask) {
   return kept;
 }
 
-// A hold of a gang with spare nodes, or beside one, may change which nodes are reserved for
-// replacements.
+// Chooses the spare nodes of the node's clique again, because a hold of a gang with spare nodes, or
+// a hold in its clique, may change them.
 void choose_replacements(Fleet::Impl& impl, const Shape& s, const NodeState& n) {
   const DomainIndex home = n.home();
   if (home == kNoArea) return;
@@ -106,7 +107,7 @@ void Fleet::take(ShapeId shape, std::uint32_t rank, const PodSlot& slot, JobId o
   }
   choose_replacements(*impl_, s, n);
   if (impl_->headroom.any()) {
-    // The resources reserved beside the GPUs may be more than those taken with them.
+    // Non-GPU pods may have had to leave more free for these GPUs than the hold takes.
     const GpuHeadroom non_gpu = for_non_gpu_pods(n);
     const bool more = non_gpu.cpu_milli > non_gpu_before.cpu_milli ||
                       non_gpu.memory_bytes > non_gpu_before.memory_bytes;
@@ -177,8 +178,9 @@ bool can_take(const NodeSpec& spec, const Room& room, const PodShape& pod, const
   return true;
 }
 
-// True if the claimant's ComputeDomain has the node to itself, and its NVLink domain as far as the
-// rules say; `gone`: without the victims.
+// True if the claimant may have a ComputeDomain on the node: no other gang has one on the node, and
+// fewer than DomainRules::clique_gangs gangs have one in the node's NVLink domain. `gone`: the
+// victims do not count.
 bool is_alone(const Fleet::Impl& impl, const NodeState& n, const NodeClaim& claim, bool gone) {
   const bool gpus = std::any_of(claim.slots.begin(), claim.slots.end(),
                                 [](const NodeClaim::Slot& s) { return s.slot.milligpu > 0; });
@@ -203,7 +205,8 @@ bool claim_fits(const Fleet::Impl& impl, const NodeState& n, const NodeClaim& cl
   const PodShapeOf shape_of = impl.pod_shapes();
   const Load others = with_claims(load, n.claims.all, claim.claimant, shape_of);
   Room room = left_on(n.spec, n.empty, others, kept, impl.headroom, nullptr);
-  // Pods without GPUs leave something beside GPUs that are free, so they come last.
+  // Non-GPU pods come last, because they must leave CPU and memory free for the GPUs that are still
+  // free then.
   const auto all_fit = [&](bool with_gpus) {
     return std::all_of(claim.slots.begin(), claim.slots.end(), [&](const NodeClaim::Slot& s) {
       const PodShape& pod = shape_of(claim.shape, s.rank);
@@ -216,8 +219,8 @@ bool claim_fits(const Fleet::Impl& impl, const NodeState& n, const NodeClaim& cl
   return all_fit(true) && all_fit(false);
 }
 
-// The GPUs that others than the claimant reserve on the node, beside the victims if they are
-// `gone`.
+// Returns the GPUs of the node that gangs other than the claimant keep from other jobs. `gone`: the
+// victims do not count.
 GpuMask kept_by_others(const Fleet::Impl& impl, const NodeState& n, const NodeClaim& claim,
                        bool gone) {
   if (n.spare) return kAllGpus;

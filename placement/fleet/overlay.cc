@@ -15,7 +15,8 @@
 namespace subak {
 namespace {
 
-// Overlays are made rarely and read often: made as maps, stored as sorted vectors.
+// Makes an overlay. Overlays are made rarely and read often, so this class works with maps, and the
+// overlay has sorted vectors.
 class Making {
  public:
   Making(const Fleet::Impl& fleet, const Overlay* before) : fleet_(fleet) {
@@ -33,7 +34,7 @@ class Making {
     const PodShape& pod = *fleet_.shape(a.shape).pods_of(a.rank).shape;
     const DomainIndex home = fleet_.nodes[a.slot.node.value]->home();
     const DomainIndex kept = load.remove(hold, pod).kept_domain;
-    // Then other nodes may be reserved for replacements.
+    // After the release, other nodes of the clique may be spare nodes.
     if (home != kNoArea && fleet_.domains[home]->reserves_replacements) {
       fleet_.domains[home]->each_wired([&](NodeIndex m) { load_of(m); });
     }
@@ -41,7 +42,7 @@ class Making {
     const auto [it, added] = kept_holds_.try_emplace(kept, fleet_.domains[kept]->kept);
     must(it->second > 0, "what is kept is counted");
     if (--it->second > 0) return true;
-    // The clique is open to all jobs now: all of it has more room.
+    // The clique is no longer exclusive, so each of its nodes has more room.
     fleet_.domains[kept]->each_wired([&](NodeIndex m) { load_of(m); });
     return true;
   }
@@ -94,7 +95,8 @@ class Making {
     return kept == kept_holds_.end() ? fleet_.domains[d]->kept : kept->second;
   }
 
-  // Returns the domains with released holds that count for the domain as a whole.
+  // Returns the domains with a released exclusive hold, and the domains with released holds in
+  // which gangs use a ComputeDomain.
   std::set<DomainIndex> other_domains() const {
     std::set<DomainIndex> out;
     for (const auto& [domain, holds] : kept_holds_) out.insert(domain);
@@ -105,7 +107,7 @@ class Making {
     return out;
   }
 
-  // Returns the domains that hold something in the live fleet.
+  // Returns the domains that have held GPUs in the live fleet and none in the snapshot.
   std::vector<DomainIndex> emptied() const {
     std::map<DomainIndex, MilliGpu> gone;
     for (const auto& [node, load] : loads_) {
@@ -133,7 +135,7 @@ class Making {
   const Fleet::Impl& fleet_;
   std::map<NodeIndex, Load> loads_;
   std::map<DomainIndex, std::uint32_t> kept_holds_;
-  std::set<NodeIndex> replacement_nodes_;  // reserved for replacements in the cliques it looks at
+  std::set<NodeIndex> replacement_nodes_;  // the spare nodes of the cliques that were looked at
 };
 
 }  // namespace

@@ -1,5 +1,5 @@
-// Questions about the present fleet that class Fleet does not answer: slots of running pods, and
-// reservations near a node.
+// Questions about the present fleet that class Fleet does not answer: about slots of running pods,
+// claims, and the NVLink domain and rack of a node.
 // Units: milli-GPU. Errors: none are returned. Threads: as the fleet.
 #pragma once
 
@@ -19,8 +19,8 @@ namespace subak {
 // request must have the rank.
 MilliGpu slot_milligpu(const Fleet& fleet, ShapeId shape, std::uint32_t rank, NodeId node);
 // Returns the slot of a pod that already runs on `node`. It never fails. The slot has free GPUs as
-// far as there are any, even those that an exclusive gang reserves. Fleet::take() of the slot may
-// overcommit the node.
+// far as there are any, even GPUs in an exclusive domain of another gang. Fleet::take() of the slot
+// may overcommit the node.
 PodSlot adopt_slot(const Fleet& fleet, ShapeId shape, std::uint32_t rank, NodeId node);
 // True if the holds exceed what the node has. False if the node was never seen.
 bool over_allocated(const Fleet& fleet, NodeId node);
@@ -32,11 +32,12 @@ enum class ClaimState {
   kFree,
   // The slots become free once the victims have ended.
   kWaits,
-  // The slots do not become free: a node is closed or gone, or another job holds what is claimed.
+  // The slots do not become free: a node is gone or takes no new pods, or another job holds what is
+  // claimed.
   kLost,
 };
-// True if a gang of this shape needs free nodes in its clique for replacements. Claims do not set
-// such nodes aside.
+// True if a gang of this shape needs spare nodes in its clique (GangRequest::spare). Claims do not
+// set spare nodes aside.
 bool needs_replacements(const Fleet& fleet, ShapeId shape);
 // Returns the state of this claimant's claim. `nodes`: all nodes with a part of the claim.
 ClaimState claim_state(const Fleet& fleet, JobId claimant, std::span<const NodeId> nodes);
@@ -50,9 +51,9 @@ std::uint32_t wired_domain(const Fleet& fleet, NodeId node);
 std::uint32_t rack_of(const Fleet& fleet, NodeId node);
 // Returns the gangs that use a ComputeDomain and have GPUs in the node's domain. Ascending.
 std::vector<JobId> computing_beside(const Fleet& fleet, NodeId node);
-// Returns the gangs that reserve the node, or would reserve it once nothing is held on it. These
-// are gangs with exclusive use of the node's domain, and gangs that reserve nodes of the domain for
-// replacements. Ascending. O(holds in the domain) if there are any.
+// Returns the gangs that keep the node from other jobs, or would do so once no pod holds GPUs on
+// it. These are gangs with exclusive use of the node's domain, and gangs that want spare nodes in
+// the domain. Ascending. O(holds in the domain) if there are any.
 std::vector<JobId> keepers(const Fleet& fleet, NodeId node);
 // Returns the idle milli-GPU in domains that DomainRules leave to gangs. O(nodes of these domains).
 MilliGpu reserved_domains_milligpu(const Fleet& fleet, ClusterId cluster);

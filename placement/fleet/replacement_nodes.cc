@@ -13,7 +13,7 @@ namespace {
 
 struct Sparing {
   ShapeId shape;
-  std::set<ProductId> products;  // of its holds there
+  std::set<ProductId> products;  // of the gang's holds in the clique
 };
 
 bool holds_gpus(const Load& load) {

@@ -1,6 +1,6 @@
-// The nodes of a clique that gangs with GangRequest::spare reserve to replace broken nodes. The
-// choice depends only on the holds in the clique, so the fleet stores no choice. Private to
-// placement.
+// The spare nodes of a clique: nodes that stay free so that a gang with GangRequest::spare can
+// replace its broken nodes. The choice depends only on the holds in the clique, so the fleet stores
+// no choice. Private to placement.
 #pragma once
 
 #include <functional>
@@ -11,26 +11,27 @@
 
 namespace subak {
 
-// True if the gang of this hold reserves nodes of the clique for replacements.
+// True if the gang of this hold keeps spare nodes in the clique.
 bool gang_reserves_replacements(const Fleet::Impl& fleet, const Hold& hold);
 
-// The reserved nodes of one clique.
+// The spare nodes of one clique.
 struct ReplacementNodes {
-  // True: a gang reserves nodes in the clique.
+  // True: some gang in the clique asks for spare nodes.
   bool wanted = false;
-  // The reserved nodes, ascending. There are fewer than wanted if too few are free.
+  // The spare nodes, ascending. There are fewer than the gangs ask for if too few nodes are free.
   std::vector<NodeIndex> nodes;
 };
 // Returns the spare nodes of the domain. Each gang, in the order of ids, gets as many as it asked
-// for. A spare node has no GPU pod and could run one of the gang's pods. Working nodes come first,
-// then nodes with the highest ids. `load_of` returns the load of a node.
+// for. A spare node has no GPU pod and could run one of the gang's pods. Nodes that take pods and
+// have no unhealthy GPU come first. Among equal nodes, those with the highest ids come first.
+// `load_of` returns the load of a node.
 ReplacementNodes replacement_nodes_of(const Fleet::Impl& fleet, DomainIndex domain,
                                       const std::function<const Load&(NodeIndex)>& load_of);
 
-// Returns the nodes, ascending, that a gang on these slots could reserve as spares if no node had
-// holds. In each clique it chooses as many as the gang asks for, those with the fewest held GPUs.
-// The nodes work, and none is reserved for another job. If a clique has too few such nodes, it
-// returns fewer.
+// Returns the spare nodes, ascending, that a gang on these slots would have if no node had holds.
+// In each clique, the function chooses as many nodes as the gang asks for, those with the fewest
+// held GPUs. It chooses only nodes that take pods, have no unhealthy GPU and are not reserved for a
+// job. If a clique has too few such nodes, the function returns fewer.
 std::vector<NodeIndex> replacement_nodes_to_wait_for(const Scene& scene, const Shape& shape,
                                                      const std::vector<PodSlot>& slots);
 

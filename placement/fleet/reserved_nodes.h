@@ -17,9 +17,10 @@ namespace subak {
 
 class ReservedNodes {
  public:
-  // Reserves the nodes for the job `owner`. If a node is already reserved, its job stays. The nodes
-  // need not exist. `uses_compute_domain`: the job will use a ComputeDomain on the nodes. Then this
-  // job counts among the gangs that DomainRules::clique_gangs allows in the domain.
+  // Reserves the nodes for the job `owner`. A node that is already reserved stays reserved for its
+  // job. The nodes need not exist. `uses_compute_domain`: the job will use a ComputeDomain on the
+  // nodes. Then this job counts among the gangs that DomainRules::clique_gangs allows in the
+  // domain.
   void reserve(std::span<const NodeId> nodes, JobId owner, bool uses_compute_domain = false);
   // Ends all reservations.
   void clear();

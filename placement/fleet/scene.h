@@ -15,7 +15,8 @@
 namespace subak {
 
 // The differences between a snapshot (class `FleetView`) and the live fleet: nodes without some of
-// their holds, and cliques that a gang no longer reserves. A search reads all else from the fleet.
+// their holds, and cliques that are no longer the exclusive domain of a gang. A search reads all
+// else from the fleet.
 struct Overlay {
   struct Node {
     // The node, with its holds and its room in the snapshot.
@@ -69,7 +70,8 @@ struct Scene {
   const Overlay* overlay;
   // True: no node has holds.
   bool nothing_held;
-  // True: the search may use every node that matches, even a closed or broken one.
+  // True: the search may use every node that matches, even a node that is not ready, unfit,
+  // cordoned or drained.
   bool all_open;
   // True: every job may use the domains that are left to gangs.
   bool broken_into = false;

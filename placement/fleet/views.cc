@@ -34,8 +34,9 @@ void add_inner(std::vector<DomainRow>& rows, NodeId id, const NodeState& n) {
   }
 }
 
-// Without a configured reserve per GPU: this part of the node's resources per GPU. It is not all of
-// it: DaemonSets take some of every node, and few GPU pods request everything beside their GPUs.
+// If the policy keeps nothing free for GPUs, a free GPU should have 1/kPartOfShare of the node's
+// CPU and memory per GPU. It is only a part, because DaemonSets take some of every node, and few
+// GPU pods request all CPU and memory of their GPUs.
 constexpr std::int64_t kPartOfShare = 2;
 
 struct Amount {
@@ -45,7 +46,8 @@ struct Amount {
   std::int64_t each = 0;   // for a GPU; 0: not configured
 };
 
-// Of `free` GPUs, returns how many have too little and would have enough without non-GPU pods.
+// Returns how many of `free` GPUs have too little of the resource but would have enough without
+// non-GPU pods.
 std::int64_t short_of(const Amount& a, std::int64_t node_gpus, std::int64_t free) {
   const std::int64_t each = a.each > 0 ? a.each : a.all / node_gpus / kPartOfShare;
   if (a.all <= 0 || each <= 0) return 0;

@@ -41,15 +41,15 @@ struct MigRow {
 // Returns the slices of all nodes, in the order of nodes. O(nodes).
 std::vector<MigRow> mig_rows(const Fleet& fleet, ClusterId cluster);
 
-// Returns the largest amount of this GPU product that a single empty node could hold, in GPUs.
-// Static checks use it. An empty product or kAnyProduct means any product. O(nodes).
+// Returns the most GPUs of this product that one node has, in GPUs. Static checks use it. An empty
+// product or kAnyProduct means any product. O(nodes).
 std::int64_t largest_node_gpus(const Fleet& fleet, ClusterId cluster, std::string_view product);
 
 // What non-GPU pods, of jobs and of all others, use on nodes with GPUs. A free GPU is short if
-// these pods take CPU or memory that the GPU should have. A free GPU should have the amount that is
-// reserved for each free GPU. If no amount is reserved, it should have half of the node's CPU and
-// memory per GPU. A node is broken if some of its free GPUs are short. A domain is broken if one of
-// its nodes is broken.
+// these pods take CPU or memory that the GPU should have. A free GPU should have the CPU and memory
+// that the policy keeps free for each free GPU (Fleet::gpu_headroom()). If the policy keeps nothing
+// free, a free GPU should have half of the node's CPU and memory per GPU. A node is broken if some
+// of its free GPUs are short. A domain is broken if one of its nodes is broken.
 struct NonGpuUse {
   // The sums of these pods on all nodes with GPUs: pods, thousandths of a CPU, bytes.
   std::int64_t pods = 0, cpu_milli = 0, memory_bytes = 0;

@@ -24,15 +24,16 @@ class WholeDomains {
 
   // The rules in force.
   const DomainRules& rules() const { return rules_; }
-  // Sets the rules and drops all domains. The caller must add the domains again. Returns those that
-  // were left to gangs.
+  // Sets the rules and drops all domains. The caller must add the domains again. Returns the
+  // domains that were left to gangs before.
   std::vector<DomainIndex> set_rules(const DomainRules& rules, Domains& domains);
 
   // Call add() when the domain is empty, and remove() when it no longer is. The domain must have
   // several open nodes.
   void add(const Group& group);
   void remove(const Group& group) { kinds_[kind_of(group)].empty.erase(group.whole); }
-  // True if the kind is known. make() makes it known, without domains.
+  // True if there is a list of domains, which may be empty, for this cluster and product. make()
+  // and add() begin such a list, and set_rules() drops all lists.
   bool has(Kind kind) const { return kinds_.contains(kind); }
   void make(Kind kind) { kinds_.try_emplace(kind); }
   // Chooses again for the kind, after changes of its domains. Returns the domains that were left to

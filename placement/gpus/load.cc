@@ -61,9 +61,9 @@ void apply(Load& l, const PodShape& pod, const PodSlot& slot, int sign) {
   must(l.allocated >= 0 && l.loose >= 0 && l.pods_used >= 0, "nothing is freed that was not held");
 }
 
-// Returns the GPUs that cannot be given out. The node reports how many are unhealthy or held
-// without an index, but not which. It assumes those with most free, the highest index first, as
-// only free ones matter.
+// Returns the GPUs that cannot be given out. It is known how many GPUs are unhealthy or are held
+// without an index, but not which GPUs. The function assumes the GPUs with the most free milli-GPU,
+// and among equal ones those with the highest index.
 GpuMask withheld(const std::vector<std::int32_t>& free, std::int64_t count) {
   GpuMask mask = 0;
   for (; count > 0; --count) {
@@ -87,7 +87,8 @@ MilliGpu sum_of(const std::vector<std::int32_t>& free, GpuMask gpus) {
   return sum;
 }
 
-// Takes `amount` from the GPUs with most free, the highest index first.
+// Takes `amount` from the GPUs with the most free milli-GPU; among equal ones, from the highest
+// index first.
 void lessen(std::vector<std::int32_t>& free, MilliGpu amount) {
   while (amount > 0) {
     std::size_t best = 0;
@@ -106,7 +107,7 @@ void fill_gpus(const NodeSpec& spec, const Load& load, GpuMask kept, Room& room,
   const auto capacity = static_cast<std::int32_t>(gpu_capacity(spec));
   MilliGpu held = load.loose;
   for (const std::int32_t used : load.gpu_used) held += used;
-  // Holds on indexes that the node no longer has still count somewhere.
+  // Holds on GPUs that the node no longer has still count: they take other GPUs of the node.
   MilliGpu unplaced = held;
   for (std::size_t i = 0; i < room.gpu_free.size(); ++i) {
     const std::int32_t used = i < load.gpu_used.size() ? load.gpu_used[i] : 0;

@@ -1,5 +1,6 @@
 // The holds on one node and the room that they leave. A load is a value. Each node of the live
-// fleet has one. Each node that differs in a snapshot has another one there. Private to placement.
+// fleet has a load. A node that differs in a snapshot has another load in that snapshot. Private to
+// placement.
 #pragma once
 
 #include <cstdint>
@@ -31,9 +32,10 @@ struct Hold {
   std::uint32_t rank = 0;
   // The GPUs that the pod holds. The node of the slot is the node of the load.
   PodSlot slot;
-  // For an nvlink-exclusive gang: GPUs of this node that are reserved for the gang.
+  // For an nvlink-exclusive gang: the GPUs of this node that no other job may use, because they are
+  // in the gang's exclusive domain.
   GpuMask kept = 0;
-  // For such a gang: the clique that is reserved as a whole for the gang. kNoArea: none.
+  // For such a gang: the clique that no other job may use. kNoArea: none.
   DomainIndex kept_domain = kNoArea;
 };
 
@@ -75,14 +77,14 @@ struct Load {
 
   // The GPUs that are held at least in part.
   GpuMask gpus() const;
-  // The GPUs that exclusive gangs on this node reserve for themselves.
+  // The GPUs of this node that are in exclusive domains (Hold::kept of all holds).
   GpuMask kept() const;
 };
 
 // Returns the room that the load leaves on a node whose empty room is `empty`. No pod gets GPUs in
-// `kept`. If `kept` is kAllGpus, no pod gets slices either. `headroom` is CPU and memory that
-// non-GPU pods must leave free. `unhealthy_free`, if not nullptr, receives the milli-GPU that are
-// free on unhealthy GPUs.
+// `kept`. If `kept` is kAllGpus, no pod gets slices either. `headroom` is the CPU and memory that
+// non-GPU pods must leave free for each free GPU. `unhealthy_free`, if not nullptr, receives the
+// milli-GPU that are free on unhealthy GPUs.
 Room left_on(const NodeSpec& spec, const Room& empty, const Load& load, GpuMask kept,
              const GpuHeadroom& headroom, MilliGpu* unhealthy_free);
 // Writes the same room into `room`, and reuses the memory of `room`.

@@ -18,10 +18,11 @@ constexpr std::int64_t kMostPerUnknownCard = 7;
 
 using Slices = std::vector<std::int64_t>;  // by the geometry's profiles
 
-// True if a card has the extra engines once, although there would be room for more of these slices.
+// True for a profile with the media extension engines: a card has fewer of its slices than
+// positions for them.
 bool once(const MigProfile& p) { return p.max_count < std::ssize(p.starts); }
 
-// Returns in how many ways slices can be put into a part: its worth.
+// Returns the worth of a part: the number of positions for slices in the part.
 int worth(const MigGeometry& g, int first, int size) {
   int ways = 0;
   for (const MigProfile& p : g.profiles) {
@@ -32,14 +33,15 @@ int worth(const MigGeometry& g, int first, int size) {
   return ways;
 }
 
-// Parts of one size, and the profiles that take one completely.
+// The parts of one size, and the profiles whose slice takes such a part completely.
 struct Size {
   int units = 0;
   struct Taker {
     std::size_t profile = 0;
-    std::vector<int> starts;  // the part that is worth least to others first
+    std::vector<int> starts;  // the part with the lowest worth() first
   };
-  // Those with fewer positions first: the others' positions include theirs.
+  // Profiles with fewer positions come first, because the positions of the other profiles include
+  // theirs.
   std::vector<Taker> takers;
 };
 
@@ -67,13 +69,13 @@ std::vector<Size> sizes_of(const MigGeometry& g) {
   return out;
 }
 
-// The free parts of some cards, whichever card they are on, by size and first unit.
+// The free parts of some cards, by size and first unit. It does not matter on which card a part is.
 class FreeParts {
  public:
   explicit FreeParts(const std::vector<Size>& sizes) : sizes_(&sizes), free_(sizes.size()) {}
 
   void add_cards(std::int64_t cards) { free_[0][0] += cards; }
-  // Adds cards that already have a slice of so many units there.
+  // Adds cards on which one slice of `units` units, from unit `start` on, is already taken.
   void add_cards_with(int units, int start, std::int64_t cards) {
     for (std::size_t k = 1; k < free_.size() && size(k - 1) > units; ++k) {
       const int around = start / size(k - 1) * size(k - 1);
@@ -83,8 +85,8 @@ class FreeParts {
     }
   }
 
-  // Takes all slices, or returns false without room for them. `slices` has no profile that a card
-  // has once.
+  // Takes all slices. Returns false if there is no room for them. `slices` has no profile for which
+  // once() is true.
   bool take(const Slices& slices) {
     for (std::size_t k = 0; k < free_.size(); ++k) {
       for (const Size::Taker& taker : (*sizes_)[k].takers) {
@@ -131,15 +133,16 @@ class Cutter {
   bool fits(std::int64_t cards) const { return fits(0, cards, FreeParts(sizes_)); }
 
  private:
-  // A position on a card for a slice with the extra engines.
+  // A position on a card for a slice of a profile for which once() is true.
   struct Place {
     int units = 0;
     int start = 0;
-    std::int64_t count = 0;  // of the profile, to divide among its positions; at its first
-    bool last = false;       // of its profile
+    std::int64_t count = 0;  // at the profile's first position: its number of slices
+    bool last = false;       // the last position of its profile
   };
 
-  // One of the positions that leave as much of the card is enough.
+  // Adds the positions of the profile. If several positions leave equal parts of the card, it adds
+  // only one of them.
   void add_places(const MigProfile& p, std::int64_t count) {
     std::vector<std::vector<int>> known;
     for (const int start : p.starts) {
@@ -183,7 +186,7 @@ class Cutter {
 
 struct Known {
   Slices slices;
-  std::int64_t others = 0;  // the most of one profile in no table
+  std::int64_t others = 0;  // the largest number of slices of a profile that is in no table
 };
 
 Known known_of(const MigGeometry* g, const std::vector<MigSlices>& slices) {

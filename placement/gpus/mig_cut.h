@@ -30,7 +30,7 @@ namespace subak {
 enum class MigCut {
   // All slices can exist at the same time.
   kFits,
-  // They cannot all exist at the same time.
+  // The slices cannot all exist at the same time.
   kTooMany,
   // The product, or the profile of some slices, is in no table. All slices with a known profile
   // fit.

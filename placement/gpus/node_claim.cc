@@ -9,7 +9,7 @@
 namespace subak {
 namespace {
 
-// Adds to `sum` as much of `amount` as `there` does not have.
+// Adds to `sum` the part of `amount` that exceeds `there`.
 template <class T>
 void add_rest(T& sum, T amount, T there) {
   sum += std::max<T>(0, amount - there);
@@ -27,7 +27,7 @@ std::int64_t slices_of(const std::vector<MigUse>& uses, const std::string& profi
   return it == uses.end() ? 0 : it->slices;
 }
 
-// Adds what the claim wants and its victims do not hold there.
+// Adds what the claim wants on this node beyond what its victims still hold there.
 void add_set_aside(Load& sum, const Load& wanted, const Load& held) {
   if (sum.gpu_used.size() < wanted.gpu_used.size()) sum.gpu_used.resize(wanted.gpu_used.size());
   for (std::size_t gpu = 0; gpu < wanted.gpu_used.size(); ++gpu) {

@@ -29,8 +29,8 @@ GpuMask lowest_of(GpuMask mask, std::int64_t n) {
   return out;
 }
 
-// Picks the inner domain with the least free that still holds `need`. If none does, picks the
-// fullest ones that together need the fewest domains.
+// Picks `need` GPUs in the inner domain with the fewest free GPUs that has enough. If no domain has
+// enough, takes the domains with the most free GPUs first, so that the pod is in few domains.
 GpuMask pick_whole(const NodeSpec& node, GpuMask free, std::int64_t need) {
   const std::int64_t domains = inner_domains(node);
   if (domains <= 1) return lowest_of(free, need);
@@ -53,8 +53,8 @@ GpuMask pick_whole(const NodeSpec& node, GpuMask free, std::int64_t need) {
   return taken;
 }
 
-// Picks the GPU with the least free that still holds `need`, lowest index first; 0 if there is
-// none.
+// Picks the GPU with the least free milli-GPU that has at least `need` free, and among equal ones
+// the lowest index. Returns 0 if there is none.
 GpuMask pick_tightest(const Room& room, GpuMask allowed, MilliGpu need) {
   GpuMask best = 0;
   MilliGpu least = kUnlimited;
@@ -65,7 +65,7 @@ GpuMask pick_tightest(const Room& room, GpuMask allowed, MilliGpu need) {
   return best;
 }
 
-// Spreads the replicas of one pod evenly over as few GPUs as can hold them so.
+// Divides the replicas of one pod evenly over as few GPUs as possible.
 GpuMask pick_replicas(const NodeSpec& node, const Room& room, GpuMask allowed,
                       std::int64_t replicas) {
   const MilliGpu each = replica_milligpu(node);
@@ -137,7 +137,7 @@ std::int64_t gpu_pods(const NodeSpec& node, const Room& room, const PodShape& po
   return 0;
 }
 
-// True unless the pod would take resources reserved beside free GPUs.
+// True if the pod must leave CPU and memory free for free GPUs (Room::headroom).
 bool must_leave_headroom(const Room& room, const PodShape& pod, const Ignore& ignore) {
   return pod.kind == GpuKind::kNone && room.headroom.any() && !ignore.headroom;
 }

@@ -16,7 +16,7 @@
 namespace subak {
 namespace {
 
-// Beyond this many changes a full search is cheaper than looking at each changed node.
+// If more nodes have changed, a full search costs less than a look at each changed node.
 constexpr std::uint64_t kMaxRecheck = 64;
 
 // Returns the part of a pod that decides which nodes it may use.
@@ -31,8 +31,8 @@ PodShape eligibility_part(const PodShape& pod) {
   return out;
 }
 
-// A failed search can only succeed through a node that has changed since. Only valid for the live
-// fleet: the change log says nothing of another snapshot.
+// True if a search that failed before would fail again: no node that has changed since makes room
+// for the gang. Only for the live fleet, because the change log does not cover other snapshots.
 bool still_fails(Search::Impl& memory, const Shape& s, Sought& sought, const Scene& scene,
                  JobId owner) {
   const std::uint64_t end = scene.fleet.changes.end();
@@ -216,7 +216,8 @@ std::int64_t Search::largest_node_gpus() {
 
 namespace {
 
-// The nodes that an nvlink-exclusive gang reserves beside its own must be free of other jobs too.
+// Adds the other nodes of the clique that an nvlink-exclusive gang keeps from other jobs. Other
+// jobs must leave these nodes too before the gang can start.
 void add_kept_domain(const Scene& scene, ShapeId shape, std::uint32_t rank, const PodSlot& slot,
                      std::vector<NodeId>& nodes) {
   Hold hold;

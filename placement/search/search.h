@@ -54,17 +54,17 @@ struct Placement {
 // answers are the same. kJudgedEach is slow, and serves tests that compare it with kJudgedOnce.
 enum class AlikeNodes { kJudgedOnce, kJudgedEach };
 
-// Which nodes the GPUs of a gang share that does not fit one node.
+// How close together the GPUs of a gang must be if one node is too small for the gang.
 struct GangArea {
   // The groups of nodes: single nodes if the gang may be anywhere, NVLink domains, or racks.
   enum class Group : std::uint8_t { kNode, kDomain, kRack };
   Group group = Group::kNode;
-  // One group has all of the gang. False: several groups may have it together.
+  // True: all GPUs of the gang are in one group. False: they may be in several groups.
   bool one = false;
-  // No other job may be in the group.
+  // True: no other job may use the group.
   bool exclusive = false;
 };
-// A wish counts as no demand: such a gang may be anywhere.
+// Returns the area of a request. A topology that the gang only prefers counts as kAny.
 GangArea area_of(const GangRequest& request);
 
 class Search {
@@ -97,8 +97,8 @@ class Search {
   // next call looks only at nodes that have changed since.
   //
   // kNvlinkExclusive takes the smallest domain that no pod uses and that could hold the gang's
-  // pods. The gang reserves the domain until all the gang's slots are released. With `prefer` it
-  // reserves nothing.
+  // pods. No other job may use the domain until all the gang's slots are released. With `prefer`,
+  // other jobs may use the domain.
   // `without`: GPU products that the gang must not use, whatever its request says.
   std::optional<Placement> find(const FleetView& fleet_view, ShapeId shape, JobId owner = JobId(),
                                 std::span<const ProductId> without = {});
@@ -112,10 +112,10 @@ class Search {
   // Returns the GPUs of the largest node of all clusters. The result is cached in the same way.
   std::int64_t largest_node_gpus();
   // Returns the nodes, ascending, of the placement that the gang would get after the release of all
-  // holds (FleetView::drained()). It prefers nodes with the least held GPUs. It uses only nodes
-  // that could serve the gang now: open nodes with working GPUs that did not reject the gang's
-  // pods. It skips reserved nodes. The result includes the nodes that the gang must leave free as
-  // spares (GangRequest::spare). The result is empty if there is no placement.
+  // holds (FleetView::drained()). It prefers nodes with the fewest held GPUs. It uses only nodes
+  // that could serve the gang now: nodes that take pods, have healthy GPUs and did not reject the
+  // gang's pods. It skips reserved nodes. The result includes the nodes that the gang must leave
+  // free as spares (GangRequest::spare). The result is empty if there is no placement.
   std::vector<NodeId> drain_set(const FleetView& fleet_view, ShapeId shape);
 
   // Returns the fragmentation of a cluster's free GPUs, as FGD defines it: sum over nodes of F_n /

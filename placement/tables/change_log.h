@@ -65,7 +65,7 @@ class FreedVersion {
  public:
   void add() { ++all_; }
   // Counts a change that gives more room to non-GPU pods alone. This happens if a hold takes GPUs
-  // but less CPU or memory than was reserved for these GPUs.
+  // but less CPU or memory than non-GPU pods had to leave free for these GPUs.
   void add_for_non_gpu() { ++non_gpu_; }
   // Returns the count, which never falls. With `non_gpu` the count includes the changes that give
   // more room to non-GPU pods alone.

@@ -58,8 +58,8 @@ const PodShape& offered(Shape& shape, const PodShape& asked) {
   return *shape.offered.emplace_back(std::make_unique<PodShape>(std::move(pod)));
 }
 
-// Returns false if pods name products that exclude each other: then each takes the products that it
-// names.
+// Returns false if some pods of the gang name products that exclude each other. Then each pod uses
+// the products that it names.
 bool some_product_for_all(const Shape& shape) {
   std::optional<std::set<std::string_view>> all;
   for (const Pods& p : shape.pods) {

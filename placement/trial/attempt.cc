@@ -14,7 +14,7 @@ GangAttempt::GangAttempt(Workspace& memory, const Shape& shape, const std::vecto
 bool GangAttempt::computed_by_others(NodeIndex i) {
   const auto [at, fresh] = computed_.try_emplace(i, false);
   if (fresh) at->second = is_computed(query_.scene, i, query_.owner);
-  // The domain may be reserved for these gangs.
+  // The nodes of the domain may be reserved for these gangs.
   if (at->second && query_.scene.reserved != nullptr) saw_reserved_ = true;
   return at->second;
 }
@@ -27,14 +27,14 @@ bool GangAttempt::eligible(const Bounds& bounds, const Index& x, NodeIndex i) {
     if (!n.split && bounds.taken->any_of(n.domain, kAllGpus)) return false;
   }
   if (!(scene.all_open ? x.matches(i) : x.open(i) && !x.is_backed_off(i))) return false;
-  // No job waits for a node that is reserved for replacements: it is free already.
+  // A job cannot wait for the spare node of another gang, because no hold on the node has to end.
   if (scene.nothing_held && !scene.all_open && query_.node(i).spare) return false;
   const JobId keeper = scene.owner_of(i);
   if (keeper && keeper != query_.owner) {
     saw_reserved_ = true;
     return false;
   }
-  // A node that is promised to the gang is its own.
+  // The rule keep_whole does not apply to nodes that are reserved for this gang.
   if (query_.leaves_some && !keeper && x.of_gpus() && query_.left_to_others(i)) return false;
   if (query_.uses_compute_domain && x.of_gpus() && computed_by_others(i)) return false;
   return bounds.spare == 0 || !x.of_gpus() || spare_nodes_.enough_without(bounds, i);

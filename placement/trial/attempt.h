@@ -68,9 +68,9 @@ class GangAttempt {
   // True if some node was skipped because it is reserved for another job.
   bool saw_reserved() const { return saw_reserved_; }
 
-  // True if pods of this index may use the node. Then the node matches, is open, is within the
-  // bounds and is not reserved for others, and enough spare nodes are left without it. The node may
-  // still be full.
+  // True if pods of this index may use the node. This means that the node matches, is open, is
+  // within the bounds and is not reserved for others, and that enough spare nodes are left without
+  // it. The node may still be full.
   bool eligible(const Bounds& bounds, const Index& x, NodeIndex i);
   // Returns how many pods of the run fit on these GPUs of the node, `limit` at most; 0 if the node
   // is not eligible. `ignore` has the constraints that do not count; by default those of the query.

@@ -94,8 +94,8 @@ struct Filter {
   bool tolerates_cordon = false;
   // True for kWhole and kMig: the filter counts free amounts as whole GPUs or slices.
   bool counts = false;
-  // True: the filter describes the fleet without holds, so all that works counts as free. Only
-  // filters that count free amounts can be drained.
+  // True: the filter describes the fleet without holds, so every healthy GPU and every slice counts
+  // as free. Only filters that count free amounts can be drained.
   bool drained = false;
 
   // For each node: -1 if it is not eligible or not open, else its free whole GPUs or slices (0 for

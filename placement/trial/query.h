@@ -81,9 +81,9 @@ class Query {
   // The nodes of an NVLink domain, ascending.
   const std::vector<NodeIndex>& members(DomainIndex d) const { return fleet.domains[d]->members; }
 
-  // Returns the ranks of [first, last) as runs, in the order in which to place them. If CPU or
-  // memory is reserved for free GPUs, non-GPU pods come last, because then only the GPUs that the
-  // gang itself leaves free count.
+  // Returns the ranks of [first, last) as runs, in the order in which to place them. If non-GPU
+  // pods must leave CPU or memory free for free GPUs (Fleet::gpu_headroom()), non-GPU pods come
+  // last. So the rule counts only GPUs that the gang itself leaves free.
   Runs runs(std::uint32_t first, std::uint32_t last) const;
   // Returns the index of the nodes for the shape's k-th Pods in this snapshot. It is valid as long
   // as the query.

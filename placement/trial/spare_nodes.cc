@@ -8,7 +8,8 @@ void SpareNodes::add(NodeIndex m, Reserve& out) const {
   const Scene& scene = query_.scene;
   const JobId keeper = scene.owner_of(m);
   if (keeper && keeper != query_.owner) return;
-  // A slice or a shared GPU is enough to make it not whole, as in replacement_nodes.cc.
+  // A node on which a pod holds a slice or a part of a GPU is not whole, as in
+  // replacement_nodes.cc.
   const bool any_held = !scene.is_empty() && !scene.nothing_held;
   if (any_held && scene.load(m).allocated > 0) return;
   const NodeState& n = query_.node(m);
@@ -18,7 +19,8 @@ void SpareNodes::add(NodeIndex m, Reserve& out) const {
     const Index x = query_.index(k);
     const PodShape& pod = *query_.shape.pods[k].shape;
     if (!x.of_gpus() || !x.knows(m) || !x.matches(m)) continue;
-    // A node with a broken GPU may not be able to replace a whole one, as in replacement_nodes.cc.
+    // A node with an unhealthy GPU may be too small to replace another node, as in
+    // replacement_nodes.cc.
     const bool open = scene.all_open || (x.open(m) && !x.is_backed_off(m));
     const bool works = open && (n.spec.unhealthy_gpus == 0 || scene.is_empty());
     serves = serves || (works && fits(n.spec, scene.room(m), pod, kAllGpus, query_.ignore));

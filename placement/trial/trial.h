@@ -103,8 +103,8 @@ class Trial {
   const std::vector<PodSlot>& slots() const { return slots_; }
   // Returns the slots of the complete gang. All its pods must be on trial. The call ends the trial.
   std::vector<PodSlot> take_slots();
-  // True if no non-GPU pod on trial takes CPU or memory that is reserved for free GPUs
-  // (Fleet::gpu_headroom()).
+  // True if non-GPU pods on trial leave the CPU and memory free that Fleet::gpu_headroom() asks
+  // for.
   bool leaves_headroom(const Ignore& ignore) const;
 
   // Exchanges the slots of equal pods, all on trial, so that where(node) ascends by rank. Which pod

@@ -1,4 +1,5 @@
-// Places runs without a topology: packed, so that large gangs find room later.
+// Places runs without a topology on as few nodes and domains as possible, so that large gangs find
+// room later.
 #include <algorithm>
 
 #include "placement/ways/ways.h"

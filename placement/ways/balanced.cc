@@ -1,6 +1,6 @@
 // Balanced gangs: in even parts, each in an NVLink domain of its own, over as few as possible.
-// Exact for gangs of one shape: each part takes the tightest domain, the larger parts first, and a
-// domain that holds a larger part also holds a smaller one.
+// The search is exact for gangs of one shape. Each part takes the tightest domain, the larger parts
+// first, and a domain with room for a larger part also has room for a smaller one.
 #include <algorithm>
 
 #include "core/limits.h"

@@ -1,5 +1,5 @@
-// Places all runs over the nodes of one NVLink domain of several nodes, the one with the least free
-// that holds them.
+// Places all runs on nodes of one NVLink domain of several nodes: the domain with the fewest free
+// GPUs that has room for them.
 #include <algorithm>
 
 #include "placement/ways/ways.h"

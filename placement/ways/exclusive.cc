@@ -16,10 +16,11 @@ struct Exclusive {
   GpuMask mask = 0;  // 0: the node's whole clique
 };
 
-// True if no pod holds any of these GPUs, this gang included, and no gang reserves them.
+// True if no pod, not even of this gang, holds any of these GPUs, and they are in no exclusive
+// domain of another gang.
 bool unused(const GangAttempt& a, NodeIndex i, GpuMask gpus) {
   const Query& q = a.query();
-  // Own pods of an earlier segment, and domains that are reserved for another gang.
+  // False for GPUs that pods of an earlier segment of this gang have taken.
   if ((q.scene.room(i).whole & gpus) != (a.room(i).whole & gpus)) return false;
   if (q.scene.nothing_held) return true;
   const Load& load = q.scene.load(i);
@@ -30,14 +31,16 @@ bool unused(const GangAttempt& a, NodeIndex i, GpuMask gpus) {
   return q.scene.kept_holds(q.node(i).home()) == 0;
 }
 
-// True if a job waits for it. Nodes that are reserved for no particular job are simply not used.
+// True if the node is reserved for another job. Some nodes are reserved for no particular job
+// (JobId::sequence() is 0), only to exclude them from the search; they do not count here.
 bool promised_to_other(const Query& q, NodeIndex i) {
   const JobId keeper = q.scene.owner_of(i);
   return keeper && keeper != q.owner && keeper.sequence() != 0;
 }
 
-// True if some of the node is held, and it is one domain: then no gang can have it, or its clique,
-// exclusively. False also if the node's state does not say.
+// True if pods hold a part of the node, and all its GPUs are in one domain. Then no gang can have
+// the node, or its clique, exclusively. The result is also false if the node's state does not show
+// this.
 bool held_by_state(const GangAttempt& a, const Index& x, NodeIndex i) {
   const Query& q = a.query();
   if (!q.by_state || !x.knows(i) || a.differs(i)) return false;

@@ -1,4 +1,5 @@
-// Places a gang of several pods on nodes with holds alone, if all of it fits there.
+// Places a gang of several pods only on nodes that already have holds, if the complete gang fits
+// there.
 #include <algorithm>
 
 #include "placement/ways/ways.h"

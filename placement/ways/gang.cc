@@ -1,4 +1,5 @@
-// Places a gang segment by segment, or part by part, on one product if it must be.
+// Places a gang segment by segment, or part by part. If the gang must be on one product, tries each
+// product.
 #include <algorithm>
 #include <map>
 #include <string>
@@ -12,8 +13,8 @@
 namespace subak {
 namespace {
 
-// Returns the rank behind the segment, or the part, that begins with `first`. The larger parts come
-// first. If the smaller ones fit at all, they fit into the rest of the tightest domains.
+// Returns the first rank after the segment, or the part, that begins with `first`. The larger parts
+// of a balanced gang have the lower ranks.
 std::uint32_t part_end(const Query& q, std::uint32_t parts, std::uint32_t first) {
   const std::uint32_t pods = q.pods();
   if (parts == 0) return q.segment > 0 ? std::min(first + q.segment, pods) : pods;
@@ -23,7 +24,8 @@ std::uint32_t part_end(const Query& q, std::uint32_t parts, std::uint32_t first)
   return std::min(pods, first + (first < larger ? each + 1 : each) * unit);
 }
 
-// Takes the domain of the part that has the ranks [first, last): its first pod with GPUs says which.
+// Adds to `taken` the domain of the part with the ranks [first, last). The slot of its first pod
+// with GPUs shows the domain.
 void take_domain(GangAttempt& a, std::uint32_t first, std::uint32_t last, TakenDomains& taken) {
   for (std::uint32_t rank = first; rank < last; ++rank) {
     const PodSlot& slot = a.trial().slots()[rank];
@@ -39,7 +41,7 @@ void take_domain(GangAttempt& a, std::uint32_t first, std::uint32_t last, TakenD
   }
 }
 
-// Sorts equal segments so that those of a block have consecutive ranks.
+// Sorts segments of equal size so that the segments of one block have consecutive ranks.
 void sort_segments(GangAttempt& a) {
   const Query& q = a.query();
   if (q.fleet.topology.named() == 0 || q.segment == 0 || q.pods() % q.segment != 0) return;
@@ -53,7 +55,8 @@ void sort_segments(GangAttempt& a) {
   a.trial().reorder_segments(q.segment, order);
 }
 
-// Places all segments, or parts; if it fails, none of them stays on trial.
+// Places all segments of the gang, or all parts of a balanced gang. If one of them does not fit, no
+// pod stays on trial.
 bool in_segments(GangAttempt& a, const Bounds& outer, const Runs& all, std::uint32_t parts) {
   const Query& q = a.query();
   const std::uint32_t pods = q.pods();
@@ -121,7 +124,8 @@ std::map<Key, std::int64_t> weights_by(GangAttempt& a, const Bounds& bounds, con
   return weights;
 }
 
-// Returns the products with room for the first pods, the one with the least free first.
+// Returns the products with room for the first pods that need GPUs. The product with the least free
+// GPUs comes first.
 std::vector<ProductId> products(GangAttempt& a, const Bounds& bounds, const Runs& runs) {
   const auto first = std::find_if_not(runs.begin(), runs.end(), without_gpu);
   if (first == runs.end()) return {};
@@ -137,8 +141,8 @@ std::vector<ProductId> products(GangAttempt& a, const Bounds& bounds, const Runs
   return out;
 }
 
-// Called if the gang fits on several products together. On each product alone it again tries
-// fragments first, unless the gang must be close together.
+// Places a gang that fits on several products together on one product. The code tries the fragments
+// of each product first, unless the gang must be close together.
 bool on_one_product(GangAttempt& a, const Bounds& bounds, const Runs& all, std::uint32_t parts) {
   const Query& q = a.query();
   must(a.trial().mark() == 0, "each product is tried with no pod on trial");
@@ -158,8 +162,8 @@ bool on_one_product(GangAttempt& a, const Bounds& bounds, const Runs& all, std::
          });
 }
 
-// True unless the index alone says that the gang does not fit, so that most failing searches cost
-// next to nothing.
+// Returns false if the index alone shows that the gang does not fit. Most failing searches end here
+// and cost next to nothing.
 bool enough(const Query& q, const Runs& runs) {
   if (q.scene.is_empty()) return true;
   for (const Run& run : runs) {
@@ -171,8 +175,8 @@ bool enough(const Query& q, const Runs& runs) {
   return true;
 }
 
-// Returns the RDMA fabrics with room for the first pods with GPUs, the one with the least free
-// first.
+// Returns the RDMA fabrics with room for the first pods that need GPUs. The fabric with the least
+// free GPUs comes first.
 std::vector<std::string> fabrics(GangAttempt& a, const Bounds& bounds, const Runs& runs) {
   const auto first = std::find_if_not(runs.begin(), runs.end(), without_gpu);
   if (first == runs.end()) return {};
@@ -188,14 +192,14 @@ std::vector<std::string> fabrics(GangAttempt& a, const Bounds& bounds, const Run
   return out;
 }
 
-// The search for all segments or parts, on nodes that the bounds allow.
+// Places all segments or parts on nodes that the bounds allow.
 bool all_parts(GangAttempt& a, const Bounds& bounds, const Runs& all) {
   const bool in_parts = a.query().shape.request().terms.balanced;
   if (in_parts && a.query().topology == Topology::kNvlink) return balanced(a, bounds, all);
   return greedily(a, bounds, all, 0) || thoroughly(a, bounds, all);
 }
 
-// The same, in one RDMA fabric if the gang asks for RDMA.
+// Does what all_parts() does, in one RDMA fabric if the gang asks for RDMA.
 bool in_one_fabric(GangAttempt& a, Bounds bounds, const Runs& all) {
   const Query& q = a.query();
   const bool any = !q.shape.one_fabric || q.ignore.fabric || q.fleet.states.with_fabric() == 0;
@@ -208,7 +212,8 @@ bool in_one_fabric(GangAttempt& a, Bounds bounds, const Runs& all) {
   });
 }
 
-// The search with these nodes to spare.
+// Does the complete search within these bounds. A gang that may mix products is tried on one
+// product first.
 bool within_bounds(GangAttempt& a, Bounds bounds, const Runs& all) {
   const GangRequest& asked = a.query().shape.request();
   const auto find = [&](bool one_product) {
@@ -226,7 +231,7 @@ bool on_one_joined_node(GangAttempt& a, const Bounds& bounds, const Runs& runs) 
   return on_one_node(a, joined, runs, nullptr);
 }
 
-// Places the runs as near together as the topology says.
+// Places the runs as close together as the topology says.
 bool together(GangAttempt& a, const Bounds& bounds, const Runs& runs) {
   switch (a.query().topology) {
     case Topology::kAny:
@@ -298,7 +303,7 @@ bool could_start_at(GangAttempt& a, NodeIndex i) {
   must(a.trial().mark() == 0, "a node is asked for with no pod on trial");
   const Bounds bounds;
   Runs all = q.runs(0, q.pods());
-  if (all.size() > 1) {  // then it is placed pod by pod in the end
+  if (all.size() > 1) {  // it may be placed pod by pod, so room for one pod is enough
     return std::any_of(all.begin(), all.end(),
                        [&](const Run& run) { return a.cap(bounds, run, i, kAllGpus, 1) > 0; });
   }

@@ -1,5 +1,5 @@
-// Places all runs in one of several NVLink domains inside a node, the one with the least free.
-// Slices need no link, so they are not held to such a domain.
+// Places all runs in one of several NVLink domains inside a node: the domain with the fewest free
+// GPUs that has room for them. MIG slices need no NVLink, so they may be in any of these domains.
 #include <algorithm>
 #include <bit>
 

@@ -1,5 +1,5 @@
 // Racks, blocks and the levels above: groups within groups (fleet_impl.h, TopologyLevel). A gang
-// that must be close together gets the fewest of them, from the top level down.
+// that must be close together gets as few groups as possible, from the top level down.
 #include <algorithm>
 #include <array>
 #include <span>
@@ -22,10 +22,10 @@ struct Tally {  // of a group, for one run
 };
 using Tallies = std::vector<Tally>;
 
-// Whether a pod counts on a node that lacks the CPU for it.
+// How pods are counted: by GPUs alone, or also by CPU, memory and the other resources.
 enum class Count { kByGpus, kExactly };
 
-// Returns the racks that hold pods of the run, and how many.
+// Returns the racks that have room for pods of the run, and for how many.
 Tallies racks(GangAttempt& a, const Bounds& bounds, const Run& run, Count count) {
   const Query& q = a.query();
   const Index& x = run.index;
@@ -42,7 +42,7 @@ Tallies racks(GangAttempt& a, const Bounds& bounds, const Run& run, Count count)
     const GpuState& s = q.fleet.states[state_of_alike(x.live()[k])];
     if (q.within(bounds, x, s)) of_one[x.live()[k]] = {x.weight(s), by_gpus(s.spec, s.room)};
   }
-  // A node without room counts for how full its rack is.
+  // A node without room for the pods still counts in the weight of its rack.
   const bool some_not = x.any_backed_off() || q.scene.reserved != nullptr || q.uses_compute_domain;
   const bool some_differ = a.trial().nodes().touched() > 0 || q.scene.overlay != nullptr;
   std::vector<Sum> sums(q.fleet.topology.groups(0).size());
@@ -71,7 +71,7 @@ Tallies racks(GangAttempt& a, const Bounds& bounds, const Run& run, Count count)
   return out;
 }
 
-// Returns the groups of `level` above those of the level below.
+// Returns the groups of `level` that contain the groups `below` of the next lower level.
 Tallies groups_above(const Query& q, const Tallies& below, std::size_t level) {
   Tallies sums(q.fleet.topology.groups(level).size());
   for (const Tally& t : below) {
@@ -115,7 +115,8 @@ class FillGroups {
     return {begin, end};
   }
 
-  // Returns how many groups of the level below hold the pods, the largest first.
+  // Returns how many groups of the next lower level the pods need if they take the largest groups
+  // first.
   std::int64_t parts(std::size_t level, const Tally& t, std::int64_t pods) const {
     if (level == 0) return 0;
     std::int64_t missing = pods, count = 0;
@@ -127,8 +128,9 @@ class FillGroups {
     return count;
   }
 
-  // Takes the groups of one parent, the largest first, until one is enough for the rest. Among those
-  // it prefers one that needs the fewest groups of the level below, then the tightest.
+  // Takes the groups of one parent, the largest first, until a single group has room for the rest.
+  // If several groups have room for the rest, it takes the one that needs the fewest groups of the
+  // next lower level, then the tightest.
   bool fill(std::size_t level, std::uint32_t parent, Run run) {
     const std::size_t mark = a_.trial().mark(), end = mark + run.count;
     const std::span<const Tally> here = groups(level, parent);
@@ -188,7 +190,8 @@ bool compactly(GangAttempt& a, const Bounds& bounds, const Runs& runs) {
     return false;
   }
   if (runs.size() == 1) {
-    // If less fits than GPUs alone say, the result is undecided without the exact count.
+    // A count by GPUs alone may be too high. If the placement then fails, the function counts
+    // exactly and tries again.
     const Run& run = runs[0];
     return run.count > 1 && (FillGroups(a, bounds, run, Count::kByGpus).fill(run) ||
                              FillGroups(a, bounds, run, Count::kExactly).fill(run));

@@ -28,7 +28,7 @@ CpuAsk cpu_ask(const Query& q, const Runs& runs) {
 
 namespace {
 
-// By the index: domains in best-fit order, within one its nodes in that order.
+// Searches with the index: domains in best-fit order, and inside a domain its nodes in that order.
 bool on_one_node_indexed(GangAttempt& a, const Bounds& bounds, const Runs& runs) {
   const Query& q = a.query();
   const Index& x = runs[0].index;
@@ -52,7 +52,7 @@ bool on_one_node_indexed(GangAttempt& a, const Bounds& bounds, const Runs& runs)
   });
 }
 
-// By the states of nodes, for pods whose index does not count.
+// Searches by the GPU states of nodes, for pods whose index does not count free amounts.
 bool on_one_node_alike(GangAttempt& a, const Bounds& bounds, const Runs& runs) {
   const PodShape& pod = *runs[0].pods->shape;
   const std::int64_t count = runs[0].count;

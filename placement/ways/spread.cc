@@ -10,7 +10,8 @@
 namespace subak {
 namespace {
 
-// Fills `caps` with the nodes of the area that hold pods of the run. Returns how many pods.
+// Fills `caps` with the nodes of the area that have room for pods of the run. Returns for how many
+// pods they have room.
 std::int64_t find_caps(GangAttempt& a, const Bounds& bounds, const Run& run, Area area,
                        std::vector<Cap>& caps) {
   const Query& q = a.query();
@@ -36,7 +37,7 @@ std::int64_t find_caps(GangAttempt& a, const Bounds& bounds, const Run& run, Are
   return sum;
 }
 
-// Returns how many of the pods fill the fewest necessary whole nodes.
+// Returns how many of the pods go to whole nodes if as few whole nodes as possible are used.
 std::uint32_t pods_on_wholes(std::uint32_t pods, const std::vector<Cap>& fragments,
                              const std::vector<Cap>& wholes) {
   std::int64_t missing = pods;
@@ -69,7 +70,7 @@ bool spread_wholes_first(GangAttempt& a, const Bounds& bounds, const Run& run,
   return false;
 }
 
-// True if as many pods fit on each of the domain's nodes as its Cap says.
+// True if each of the domain's nodes has room for as many pods as its Cap says.
 bool hold_true(GangAttempt& a, const Bounds& bounds, const Run& run, const std::vector<Cap>& caps,
                const CapDomain& domain) {
   const auto begin = caps.begin() + static_cast<std::ptrdiff_t>(domain.begin);
@@ -79,8 +80,8 @@ bool hold_true(GangAttempt& a, const Bounds& bounds, const Run& run, const std::
   });
 }
 
-// Fills `domains` with the domains of `caps`, the most pods first. Groups `caps` by domain; within
-// one, most pods first, then the tightest node.
+// Fills `domains` with the domains of `caps`, the most pods first. Groups `caps` by domain. Inside
+// a domain, nodes for the most pods come first, then the tightest nodes.
 void group_by_domain(const Query& q, const Run& run, std::vector<Cap>& caps,
                      std::vector<CapDomain>& domains) {
   // Nodes that are domains by themselves come in this order.
@@ -104,7 +105,7 @@ void group_by_domain(const Query& q, const Run& run, std::vector<Cap>& caps,
   const auto larger = [](const CapDomain& a, const CapDomain& b) {
     return a.pods != b.pods ? a.pods > b.pods : a.key < b.key;
   };
-  // Each takes at least one pod, so it needs no more of the largest than there are pods.
+  // Each domain takes at least one pod, so no more domains are needed than there are pods.
   const std::size_t most = std::min<std::size_t>(domains.size(), run.count);
   if (most < domains.size() / 8) {
     const auto end = domains.begin() + static_cast<std::ptrdiff_t>(most);
@@ -144,8 +145,8 @@ bool spread_caps(GangAttempt& a, const Bounds& bounds, const Run& run, std::vect
   for (std::size_t next = 0; left.count > 0; ++next) {
     must(next < domains.size(), "a spread has room for all its pods");
     std::size_t chosen = next;
-    // From here on one domain is enough: it prefers one with a single node that is enough, and then
-    // the tightest.
+    // The order of the domains that have room for the rest: first those with a single node that has
+    // room for it, then the tightest.
     const auto order = [&](const CapDomain& d) {
       return std::pair(caps[d.begin].pods < left.count, d.key);
     };

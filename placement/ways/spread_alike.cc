@@ -1,6 +1,7 @@
-// Spreads a run over as few domains and nodes as possible, as spread.cc, by the states of the GPUs.
-// It counts what fits by GPUs alone until it chooses a node. If less fits there, for CPU or a port,
-// the result is undecided, and the caller looks at each node.
+// Spreads a run over as few domains and nodes as possible, as spread.cc does, but counts nodes in
+// the same GPU state together. Until the code chooses a node, it counts the pods that fit by GPUs
+// alone. If fewer pods fit on the chosen node, because of CPU or a port, the result is undecided.
+// The caller then looks at each node.
 #include <algorithm>
 #include <array>
 #include <functional>
@@ -13,17 +14,18 @@
 namespace subak {
 namespace {
 
-// Nodes with holds, or nodes without, that have room for pods of the run.
+// The nodes that have room for pods of the run: those with holds, or those without.
 struct NodeClass {
   bool broken = false;       // with holds
-  std::int64_t pods = 0;     // at most
+  std::int64_t pods = 0;     // that fit, at most
   std::vector<Equals> lone;  // domains of one node; key: most pods, least weight
-  // Domains of several nodes; begin: the domain, end: most pods on one node.
+  // The domains of several nodes. In this list CapDomain::begin is the domain's index, and
+  // CapDomain::end is the largest number of pods on one of its nodes.
   std::vector<CapDomain> joined;
 };
 using Classes = std::array<NodeClass, 2>;  // without holds, with holds
 
-// What fits on the nodes for one run, by the states of their GPUs.
+// Counts the pods of one run that fit on nodes, by the GPU states of the nodes.
 class StateCounts {
  public:
   StateCounts(GangAttempt& a, const Bounds& bounds, const Run& run)
@@ -68,7 +70,8 @@ class StateCounts {
   }
 
  private:
-  // `caps`: pods by number.
+  // Adds the domains of several nodes. `caps` has the pods that fit on a node, by the number of the
+  // node's state.
   void add_joined(const std::vector<std::int64_t>& caps, Classes& classes) {
     const bool some_not = x_.any_backed_off() || q_.scene.reserved != nullptr || q_.leaves_some ||
                           q_.uses_compute_domain;
@@ -101,8 +104,9 @@ class StateCounts {
   const Index& x_;
 };
 
-// Places the pods `left` of a run on nodes of one class: takes the largest first, until one is
-// enough for the rest. It fails as soon as a node holds less than its class says.
+// Places pods of a run on nodes of one class. The code takes the nodes and domains with room for
+// the most pods first, until one of them is enough for the rest. It fails as soon as a node has
+// room for fewer pods than its class says.
 class FillClass {
  public:
   FillClass(GangAttempt& a, const Bounds& bounds, const Run& run, NodeClass& node_class,
@@ -143,7 +147,9 @@ class FillClass {
   }
 
  private:
-  // Nodes touched since the fill began are taken; those touched before stand for themselves.
+  // True if the node is in the set of a state that does not describe it, because the snapshot
+  // differs, or because the trial had touched the node before this fill began. Such a node has an
+  // entry of its own. A node that this fill has touched is taken already.
   bool apart(const BestFirst& nodes) const {
     return nodes.of().alike != nullptr && a_.differs(nodes.node(), touched_);
   }
@@ -155,7 +161,8 @@ class FillClass {
     return false;
   }
 
-  // One domain is enough: it prefers one with a single node that is enough, and then the tightest.
+  // Places the rest in a single domain. Domains with a single node that has room for the rest come
+  // first, then the tightest domains.
   bool finish() {
     must(left_.count > 0, "a spread ends where some pods are left");
     std::vector<Equals> enough;
@@ -225,9 +232,9 @@ class FillClass {
   const std::size_t touched_;
 };
 
-// Both classes are needed, perhaps. It uses nodes without holds only if the nodes with holds cannot
-// hold all pods. So these are fewer than the pods, and it checks first what fits on them. nullopt:
-// undecided; the caller undoes what is on trial.
+// Places a run that may need nodes of both classes. It uses nodes without holds only if the nodes
+// with holds do not have room for all pods, so it first counts the pods that fit on nodes with
+// holds. nullopt: undecided; the caller undoes what is on trial.
 std::optional<bool> spread_mixed(GangAttempt& a, const Bounds& bounds, const Run& run,
                                  const StateCounts& counts, Classes& all) {
   auto& [whole, broken] = all;
@@ -238,7 +245,8 @@ std::optional<bool> spread_mixed(GangAttempt& a, const Bounds& bounds, const Run
       !x.any_backed_off() && q.scene.reserved == nullptr && a.trial().nodes().touched() == 0;
   if (!exact || broken.pods >= run.count) return std::nullopt;
   std::vector<Cap> fragments;
-  std::vector<std::pair<std::int64_t, std::uint32_t>> wholes;  // pods, alike
+  // The pods that fit on a node, and the number of the node's state.
+  std::vector<std::pair<std::int64_t, std::uint32_t>> wholes;
   counts.each_state([&](const GpuState& s, std::uint32_t number, std::int64_t pods) {
     if (!x.fragment(s)) {
       wholes.emplace_back(pods, number);

@@ -8,7 +8,8 @@
 namespace subak {
 namespace {
 
-// Takes nodes one after the other, each a domain by itself, for as many pods as the index says.
+// Takes single nodes, each of which is a domain by itself, one after the other, with as many pods
+// as the index says.
 class TakeApart {
  public:
   TakeApart(GangAttempt& a, const Bounds& bounds, const Run& run)
@@ -51,7 +52,8 @@ class TakeApart {
     return true;
   }
 
-  // One node is enough from here on: takes the tightest of those. Returns the level where to go on.
+  // Called when one node has room for the rest: takes the tightest such node. Returns the level at
+  // which the search goes on.
   std::int64_t take_last() {
     std::sort(used_.begin(), used_.end());
     run_.index.visit({.from = left_.count * each_}, 0, {}, [&](const DomainKey& d) {

@@ -10,8 +10,8 @@
 namespace subak {
 namespace {
 
-// The common area of the pods of one segment: the node, the rack, the domain, or the half of a
-// node.
+// The area that all pods of one segment must share: a node, a rack, an NVLink domain, or a half of
+// a node.
 struct Place {
   std::uint32_t group = kNoArea;
   std::int64_t half = -1;
@@ -24,7 +24,8 @@ struct Option {
   Place place;
 };
 
-// A search in depth: each pod in turn on each node that it could have, until all are placed.
+// A depth-first search: it tries each pod on each node that the pod may use, until all pods are
+// placed.
 class PodByPod {
  public:
   PodByPod(GangAttempt& a, const Bounds& bounds, const Runs& all)
@@ -45,10 +46,11 @@ class PodByPod {
   }
 
  private:
-  // Finds the nodes with room for one pod of each run. False if a run has none.
+  // Finds, for each run, the nodes with room for one of its pods. Returns false if a run has no
+  // such node.
   bool find_nodes() {
     Ignore ignore = q_.ignore;
-    ignore.headroom = true;  // less is reserved once the gang's own GPUs are taken
+    ignore.headroom = true;  // the rule counts less once the gang's own GPUs are taken
     nodes_.resize(all_.size());
     for (std::size_t k = 0; k < all_.size(); ++k) {
       q_.each_node(nullptr, [&](NodeIndex i) {
@@ -61,8 +63,8 @@ class PodByPod {
     return true;
   }
 
-  // Returns, in `out`, the ways of placing one pod on the node. One of the GPUs that are equally
-  // good for the pod is enough.
+  // Writes into `out` the options for one pod on the node. Of GPUs that are equally good for the
+  // pod, it lists only one.
   void find_options(const Run& run, NodeIndex i, std::vector<Option>& out) const {
     out.clear();
     const NodeState& n = q_.node(i);
@@ -94,7 +96,8 @@ class PodByPod {
     }
   }
 
-  // Places the pod `next` and all after it. `product`: of the pods before it; none: any.
+  // Places the pod `next` and all pods after it. `product`: the product of the pods before it;
+  // none: any product.
   bool put_rest(std::size_t next, ProductId product) {
     if (next == pods_.size()) return true;
     const Run& one = pods_[next];

@@ -25,9 +25,9 @@ namespace subak {
 
 // gang.cc: does the complete search. It tries balanced() for a balanced gang, else greedily() and
 // then thoroughly(). For a gang that may mix products, it tries one product first, then any
-// products. If the gang asks for RDMA, it tries each RDMA fabric by itself. Spare nodes are working
-// nodes if possible. If the function returns true, take the slots
-// from the trial. Call it once for an attempt.
+// products. If the gang asks for RDMA, it tries each RDMA fabric by itself. It prefers spare nodes
+// that are not broken. If the function returns true, take the slots from the trial. Call it once
+// for an attempt.
 bool place_gang(GangAttempt& a);
 // gang.cc: returns false only if the gang has no placement with a pod on the node. The gang must
 // have one segment. The function looks only at the node and at the nodes near it. Do not use the

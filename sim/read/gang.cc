@@ -32,8 +32,8 @@ bool fits_empty(const std::vector<std::int64_t>& nodes, std::int64_t count, std:
   return room > count || (room == count && rest_beside);
 }
 
-// The same for `larger` pods of size + 1 and `equal` pods of size: the largest first, each where it
-// leaves least.
+// True if empty nodes of these sizes can hold `larger` pods of size + 1 and `equal` pods of `size`.
+// The largest pods come first. Each pod gets the node on which it leaves the fewest GPUs free.
 bool fits_empty_uneven(std::vector<std::int64_t> nodes, std::int64_t larger, std::int64_t equal,
                        std::int64_t size) {
   for (std::int64_t i = 0; i < larger + equal; ++i) {
@@ -75,7 +75,7 @@ PlannedGang fractional(const TraceJob& job, const std::vector<std::int64_t>& siz
   return plan;
 }
 
-// Makes equal pods; the first ones get the GPUs that do not divide.
+// Makes pods of equal size. If a remainder is left, each of the first pods gets one GPU more.
 PlannedGang equal_pods(const TraceJob& job, const std::vector<std::int64_t>& sizes,
                        std::int64_t gpus) {
   const std::int64_t size = gpus / job.gang_pods, larger = gpus % job.gang_pods;

@@ -58,7 +58,7 @@ Result<NodeSpec> read_node(const CsvReader& csv, std::size_t name, std::size_t g
   return node;
 }
 
-// Returns the part of a node for a replay: its working whole GPUs. Pods of a trace tolerate no
+// Returns the part of a node for a replay: its healthy whole GPUs. Pods of a trace tolerate no
 // taint, so it has none.
 std::optional<NodeSpec> for_replay(NodeSpec node) {
   const std::int64_t whole = uncut_gpus(node) - node.unhealthy_gpus;

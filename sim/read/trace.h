@@ -42,7 +42,7 @@ Result<std::vector<TraceJob>> read_trace(const std::string& path);
 // product).
 Result<std::vector<NodeSpec>> read_nodes(const std::string& path_or_size);
 
-// Returns the nodes for a replay from kubectl's output (kube/node/node.h). A node has its working
+// Returns the nodes for a replay from kubectl's output (kube/node/node.h). A node has its healthy
 // whole GPUs, and no taints, because pods of a trace tolerate no taints. The function leaves out
 // nodes without whole GPUs, nodes with shared GPUs, and nodes that take no work now (cordoned, not
 // ready, not fit). Errors: the errors of read_kube_nodes(), or no node is left. The error's field

@@ -14,7 +14,7 @@ double fill(double total, std::span<const double> caps, std::span<const double> 
   for (std::size_t i = 0; i < caps.size(); ++i) {
     if (caps[i] > 0 && weights[i] > 0) open.push_back(i);
   }
-  // Claims that are met at the lowest level come first.
+  // Accounts that reach their cap at the lowest level come first.
   std::sort(open.begin(), open.end(), [&](std::size_t a, std::size_t b) {
     const double left = caps[a] * weights[b], right = caps[b] * weights[a];
     return left != right ? left < right : a < b;

@@ -19,7 +19,7 @@ struct Claim {
   double shares = 0;
 };
 
-// Divides `total` and returns a part for each claim, in the order of the claims. The parts add up
+// Divides `total` and returns the part of each account, in the order of `claims`. The parts add up
 // to min(total, sum of demands).
 std::vector<double> entitled(double total, std::span<const Claim> claims);
 

@@ -34,8 +34,8 @@ void replace_unused(Decision& d, const std::string& name, const std::string& by)
   must(d.s.clusters().find(name) == nullptr, "a cluster that was replaced is gone");
 }
 
-// Adopts the running pods of namespaces that are enforced now: they become work of their accounts
-// and are not touched.
+// Adopts the running pods of namespaces that are enforced now: they become jobs of their accounts,
+// and continue to run.
 void adopt_running(Decision& d, const state::Cluster& cluster) {
   for (JobId id : d.s.jobs().table().ids()) {
     const state::Job& job = *d.s.jobs().find(id);

@@ -24,7 +24,8 @@ Error node_error(const NodeSpec& spec, std::string field, std::string got, std::
           std::move(want)};
 }
 
-// Ranges are checked by the table (model/bounds.h). These rules depend on several fields.
+// Checks the rules that depend on several fields. The table of model/bounds.h has the range of each
+// field.
 std::optional<Error> check_node(const NodeSpec& spec) {
   if (spec.name.empty()) return node_error(spec, "name", "", "is required");
   if (spec.gpus > 0 && spec.product.empty()) {
@@ -51,7 +52,7 @@ std::optional<Error> check_node(const NodeSpec& spec) {
   return std::nullopt;
 }
 
-// The limits of the whole fleet: the number of nodes, ids and products after the change.
+// Checks the limits of the whole fleet: the numbers of nodes, ids and products after the change.
 std::optional<Error> check_room(Decision& d, const state::Cluster& cluster,
                                 std::span<const NodeSpec> specs) {
   std::size_t fresh = 0;
@@ -74,8 +75,8 @@ std::optional<Error> check_room(Decision& d, const state::Cluster& cluster,
 }
 
 // A missing clique label does not mean missing links: DRA drivers remove the label while they
-// restart. So the node keeps its clique for a while. After that it is recorded as its former
-// clique.
+// restart. So the node stays in its clique for limits::kCliqueKeptMs. After that, the clique is
+// recorded as the node's former clique.
 void keep_clique(NodeSpec& spec, const NodeSpec* old, TimeMs now) {
   spec.former_clique.clear();
   spec.clique_lost_ms = 0;
@@ -95,9 +96,9 @@ void keep_clique(NodeSpec& spec, const NodeSpec* old, TimeMs now) {
   must(spec.clique.empty() != spec.former_clique.empty(), "a node is in its clique or has left it");
 }
 
-// While a device plugin is away, the kubelet reports no GPUs, although the pods on them run. So the
-// node has its former GPUs for a while, if the report states none. After that, it is a node without
-// GPUs, which is fit for pods without GPUs.
+// While the device plugin does not run, the kubelet reports no GPUs, although pods on the GPUs run.
+// So a node whose report states no GPUs has its former GPUs for limits::kGpusUnknownMs. After that,
+// it is a node without GPUs, which is fit for non-GPU pods.
 void take_former_gpus(NodeSpec& spec, const NodeSpec* old, TimeMs now) {
   spec.gpus_unknown_ms = 0;
   spec.former_gpus = false;
@@ -123,9 +124,9 @@ void take_former_gpus(NodeSpec& spec, const NodeSpec* old, TimeMs now) {
   spec.gpus_per_domain = old->gpus_per_domain;
 }
 
-// The parts of a node that can affect a decision. It leaves out a label that renews itself (feature
-// discovery writes the time into one) and a taint that never blocks (autoscalers write the time
-// into theirs).
+// Returns the parts of a node that can affect a decision. It leaves out the label into which
+// feature discovery writes the time, and taints that never block, because autoscalers write the
+// time into such taints.
 NodeSpec without_churn(NodeSpec spec) {
   std::erase_if(spec.labels, [](const Label& l) { return l.key == names::kLabelTimestamp; });
   std::erase_if(spec.taints, [](const Taint& t) { return t.effect == "PreferNoSchedule"; });
@@ -189,7 +190,8 @@ std::optional<Error> check_times(const Decision& d, const in::DrainNode& i) {
                "want a time after " + format_time(from_ms) + ", when the drain begins"};
 }
 
-// No pod is asked to end: warns of the jobs that may still run when the drain begins.
+// Adds a warning about the jobs that may still run when the drain begins. The drain asks no pod to
+// end.
 void warn_who_stays(Decision& d, NodeId node, TimeMs from_ms) {
   std::set<JobId> jobs;
   for (const state::PodPlace& place : d.s.allocations().on(node)) {
@@ -207,7 +209,8 @@ void warn_who_stays(Decision& d, NodeId node, TimeMs from_ms) {
                                  d.s.fleet().node(node)->name + " when the drain begins: " + names);
 }
 
-// Ends the pod's hold on a node that went.
+// Handles one pod of a node that is gone: ends a bound pod, and releases the hold of an unbound
+// pod.
 void lose_node(Decision& d, const state::PodPlace& place, NodeId node, TimeMs at, Cause cause) {
   must(cause != Cause::kNone && at <= d.s.now(), "a node that went has gone for a cause");
   const state::Pod& pod = d.s.jobs().at(place.job).pods[place.rank];
@@ -216,7 +219,8 @@ void lose_node(Decision& d, const state::PodPlace& place, NodeId node, TimeMs at
                  : lose_place(d, place.job, place.rank, cause);
 }
 
-// The newest hold on the node that does not fit beside the rest and whose pod cannot be on its way.
+// Returns the newest hold on the node that does not fit beside the other holds. Only holds of pods
+// with a closed gate count, because such pods cannot be on their way.
 std::optional<state::PodPlace> newest_excess(const Decision& d, NodeId node) {
   std::optional<state::PodPlace> newest;
   TimeMs since_ms = 0;
@@ -408,8 +412,8 @@ void decide(Decision& d, const in::ListBegin& i) {
 
 namespace {
 
-// Pods of the job that exist in the cluster and were not named, from the highest rank down, so that
-// no gone pod takes a rank.
+// Returns the pods of the job that the list did not name, from the highest rank down. In this
+// order, no pod that is gone takes a free rank.
 std::vector<PodRef> unlisted(const state::Job& job, const state::ListMarks& marks) {
   std::vector<PodRef> pods;
   for (auto rank = static_cast<std::uint32_t>(job.pods.size()); rank-- > 0;) {
@@ -433,8 +437,8 @@ void decide(Decision& d, const in::ListComplete& i) {
                     i.cluster);
   }
   const state::ListMarks marks = *list;
-  // Pods that the list does not name ended unseen: as far as is known, at the latest when the
-  // cluster was last heard.
+  // Pods that the list does not name have ended while no edge watched. The time of the last report
+  // before the list counts as the end of these pods.
   const TimeMs ended = marks.heard_before_ms == 0 ? d.s.now() : marks.heard_before_ms;
   must(ended <= d.s.now(), "a cluster was heard by now");
   d.tell(note::ListEnded{cluster->id});
@@ -443,7 +447,7 @@ void decide(Decision& d, const in::ListComplete& i) {
     if (id.cluster() != cluster->id) continue;
     for (const PodRef& pod : unlisted(d.s.jobs().at(id), marks)) {
       const auto place = d.s.jobs().find(cluster->id, pod);
-      // It may have returned in another job, and been named there.
+      // The pod may have joined another job, and the list may have named it there.
       const bool here = place && place->job == id;
       const bool lives = here && d.s.jobs().at(id).pods[place->rank].is_live();
       if (lives) end_pod(d, place->job, place->rank, ended, Cause::kVanished);

@@ -16,7 +16,8 @@
 namespace subak::decide {
 namespace {
 
-// `first`, doubled with each further time, up to `most`.
+// Returns the length of the backoff after `times` rejections: `first`, doubled with each further
+// rejection, up to `most`.
 DurationMs length_ms(std::uint32_t times, DurationMs first, DurationMs most) {
   must(times > 0 && first > 0 && first <= most, "a backoff has a first and a longest time");
   DurationMs length = first;
@@ -34,7 +35,8 @@ void forget(Decision& d, const fact::NodeBackedOff& backoff, const EditStamp& ed
   if (backoff.any_pod && backoff.barred) renew_fitness(d, backoff.node, edit);
 }
 
-// Emits a record that is new or replaces `known`. A new record may need the room of another one.
+// Emits a record. `known`: the record replaces an existing one. If the table is full, a new record
+// replaces the record that ends first.
 void remember(Decision& d, fact::NodeBackedOff backoff, bool known) {
   if (!known && d.s.node_backoff().size() >= limits::kMaxNodeBackoffs)
     forget(d, fact::NodeBackedOff(d.s.node_backoff().first()));
@@ -57,8 +59,8 @@ void back_off(Decision& d, NodeId node, const PodShape& shape, JobId job, Durati
            known != nullptr);
 }
 
-// Counts one rejection for all pods of the node. If several nodes reject such pods, the pods are at
-// fault, and their number must not close one node after the other.
+// Counts one rejection for all pods of the node. If limits::kNodesOfBadPod nodes reject such pods,
+// the pods are at fault. Then their rejections must not make one node after the other unfit.
 void count_rejection(Decision& d, NodeId node, const PodShape& shape, const Rejection& rejection) {
   if (d.s.node_backoff().nodes_rejecting(shape) >= limits::kNodesOfBadPod) return;
   const fact::NodeBackedOff* const known = d.s.node_backoff().of_any_pod(node);
@@ -138,7 +140,8 @@ void end_backoffs(Decision& d) {
       forget(d, backoff);
     }
   }
-  // A node that is fit again drops refusals of the scheduler too, so these nodes come last.
+  // The records of all pods come last, because the end of such a record also drops the scheduler's
+  // refusals on the node.
   for (const fact::NodeBackedOff& backoff : ended) {
     if (backoff.any_pod) forget(d, backoff);
   }
@@ -155,7 +158,7 @@ std::size_t nodes_refused(const Decision& d, JobId id) {
   return nodes.size();
 }
 
-// It counts attempts, not pods: the first refusal of an attempt doubles the wait.
+// Returns the job's next backoff. Only the first refusal of an attempt makes the wait longer.
 state::Backoff next_backoff(const Decision& d, const state::Job& job) {
   state::Backoff next = job.extras().backoff != nullptr ? *job.extras().backoff : state::Backoff();
   const bool counted = next.times > 0 && std::any_of(job.pods.begin(), job.pods.end(),

@@ -24,9 +24,9 @@ PodGate gate_of(const PodRecord& pod) {
 
 namespace {
 
-// A job of one pod that waits for its controller (PodRecord::owner) to recreate the pod, which the
-// scheduler refused. It is the oldest with the same request and without another pod. None: there is
-// no match. O(jobs that wait so).
+// Returns the job that this pod continues: a job of one pod whose pod the scheduler refused, and
+// that waits until its controller (PodRecord::owner) recreates the pod. The result is the oldest
+// such job with the same request. None: there is no such job. O(jobs that wait for a pod).
 JobId awaiting_pod(const Decision& d, ClusterId cluster, const PodRecord& pod) {
   const std::set<JobId>& waiting = d.s.jobs().sets().awaiting_pods();
   const auto it = std::find_if(waiting.begin(), waiting.end(), [&](JobId id) {
@@ -77,7 +77,8 @@ namespace {
 // The pod's owner sets the size of its gang, so another size is no contradiction.
 bool follows_owner(const PodRecord& pod) { return pod.size_of_owner || pod.replaced_alone; }
 
-// The number of pods that start together now. Jobs of single pods are not counted.
+// Returns the number of pods that start together now. Pods that became jobs of their own do not
+// count.
 std::uint32_t size_now(const Decision& d, ClusterId cluster, const PodRecord& pod) {
   if (!follows_owner(pod) || pod.gang_size == 0) return pod.gang_size;
   const std::size_t apart = d.s.jobs().gangs().apart(cluster, job_name_of(pod), pod.owner).size();
@@ -142,7 +143,8 @@ const state::Job* create_job(Decision& d, fact::JobCreated created) {
   return job;
 }
 
-// The pod's contradictions to the gang that it joins, both values. Empty: there is none.
+// Returns in words how the pod contradicts the gang that it joins, with both values. Empty: the pod
+// agrees with the gang.
 std::string dispute_of(const Decision& d, const state::Job& job, const PodRecord& pod,
                        AccountId account) {
   const auto says = [&](const char* what, const std::string& mine, const std::string& gangs) {
@@ -182,7 +184,7 @@ fact::PodAdded added_to(const Decision& d, const state::Job& job, std::uint32_t 
   return added;
 }
 
-// True if the rank had a hold for the pod, which it takes.
+// True if some rank had a hold for the pod. The pod then takes this hold.
 bool fill_place(Decision& d, const state::Job& job, const PodRecord& pod, AccountId account) {
   const std::optional<std::uint32_t> rank = kept_place(d, job, pod);
   if (!rank) return false;

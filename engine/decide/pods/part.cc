@@ -28,7 +28,8 @@ fact::JobCreated job_apart(const Decision& d, const state::Job& gang) {
   return alone_of_gang(std::move(created));
 }
 
-// Starts with the hold that the pod had. Later decisions are as for any job.
+// Starts the new job with the hold that the pod had. Later decisions about the job are as for any
+// job.
 void keep_place(Decision& d, JobId id, const PodSlot& slot) {
   must(bool(slot.node), "a pod that leaves its gang has a hold");
   d.emit(fact::JobMoved{id, JobState::kQueued, Cause::kNone, {}, JobState::kIncomplete});

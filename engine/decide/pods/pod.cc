@@ -20,8 +20,9 @@ Error unknown_pod(const PodRef& ref) {
           "no live pod has this uid, or this rank in this reservation of the job"};
 }
 
-// Stores a report of a pod whose node has not been seen, up to a bound, and refuses it beyond. An
-// edge may never report nodes without GPUs: non-GPU pods leave half of the room to others.
+// Stores the report of a pod whose node has not been seen. Beyond limits::kMaxEarlyPods, refuses
+// the report. Non-GPU pods may take only half of this number, because an edge may never report
+// nodes without GPUs.
 void wait_for_node(Decision& d, ClusterId cluster, const std::string& node) {
   const auto* bound = std::get_if<in::PodBound>(&d.input.body);
   const auto* seen = std::get_if<in::PodSeen>(&d.input.body);
@@ -86,8 +87,8 @@ void add_foreign(Decision& d, const state::Cluster& cluster, const PodRecord& po
   d.emit(fact::PodRunning{id, rank, d.s.now(), since});
 }
 
-// The pod ran before its node was known, and was counted elsewhere. Its former slot is charged
-// until now.
+// Moves a pod that ran before its node was known, and that counted on the node of its hold until
+// now. The former slot is charged until now.
 void rebind(Decision& d, const state::Job& job, std::uint32_t rank, NodeId node) {
   const state::Pod& pod = job.pods[rank];
   must(pod.is_bound(), "a pod that is bound again was bound");
@@ -122,7 +123,8 @@ void bind(Decision& d, const state::Job& job, std::uint32_t rank, const std::str
   const NodeId node = d.s.nodes().find(job.id.cluster(), node_name);
   if (!node) return wait_for_node(d, job.id.cluster(), node_name);
   if (pod.is_bound()) return rebind(d, job, rank, node);
-  // It got past its gate: the books follow the cluster.
+  // The pod was bound although it waits, so it got past its gate. From now on it counts as a
+  // foreign pod on its real node.
   if (pod.state == PodState::kWaiting) {
     PodRecord stray;
     stray.uid = pod.uid;
@@ -146,7 +148,8 @@ void bind(Decision& d, const state::Job& job, std::uint32_t rank, const std::str
   }
   const RowClock clock = at == said.at ? said.clock : RowClock::kService;
   charge(d, job, rank, at, UsageState::kHeld, job.leaf, clock);
-  // A pod that was never released before cannot exist before its hold. Otherwise a clock was set.
+  // A pod whose gate was never open before cannot exist before its hold. If the report says so, a
+  // clock was set.
   const bool first = pod.uid.empty() || job.attempt == 1;
   const TimeMs seen_ms = said.sign.seen_ms;
   const TimeMs there_ms = seen_ms != 0 && first ? std::max(seen_ms, job.run().started_ms) : seen_ms;
@@ -178,7 +181,7 @@ void start_running(Decision& d, const state::PodPlace& place, TimeMs at, const S
   d.emit(fact::PodRunning{place.job, place.rank, at, sign.seen_ms, sign.behind_ms});
 }
 
-// The pod was bound by the same report.
+// Records that a pod runs, after the same report has shown that it is bound.
 void see_running(Decision& d, ClusterId cluster, const PodRecord& pod) {
   const auto place = d.s.jobs().find(cluster, pod.uid);
   if (!place) return;
@@ -186,14 +189,15 @@ void see_running(Decision& d, ClusterId cluster, const PodRecord& pod) {
   if (bound) start_running(d, *place, d.s.now(), sign_of(d, pod));
 }
 
-// True for a non-GPU pod that counts on its node. Whether it runs there changes nothing.
+// True for a non-GPU pod that counts on its node. Such a pod takes resources from its bind on, so a
+// report that it is bound or runs changes nothing.
 bool is_non_gpu(const Decision& d, const std::string& cluster_name, const PodRef& pod) {
   const state::Cluster* const cluster = d.s.clusters().find(cluster_name);
   return cluster != nullptr && d.observed.non_gpu_pods().node_of(cluster->id, pod.uid);
 }
 
-// A pod that has ended and still exists: it takes nothing and never runs again. A known one may
-// have been bound meanwhile, and ends at its own end.
+// Handles a report of a pod that has ended and still exists. Such a pod takes no resources and
+// never runs again. A known pod may have been bound meanwhile, and ends at the reported time.
 void end_seen(Decision& d, const state::Cluster& cluster, const in::PodSeen& i) {
   const PodRecord& pod = i.pod;
   const auto known = d.s.jobs().find(cluster.id, pod.uid);
@@ -206,12 +210,13 @@ void end_seen(Decision& d, const state::Cluster& cluster, const in::PodSeen& i) 
   decide(d, in::PodGone{i.cluster, {pod.uid, {}, 0}, pod.ended_at_ms, pod.ended, pod.rejection});
 }
 
-// Gates are only removed.
-//   - If the pod is on its way, Subak opened the gate. If it did so for another hold than the
-//     present one, the attempt cannot continue.
+// Stores which gates the pod still has. Gates are only removed, never added.
+//   - If the pod has a hold and is not bound, Subak opened the gate. If Subak opened it for another
+//     hold than the present one, the attempt cannot continue.
 //   - If the pod waits, another party removed the gate. The scheduler now places the pod anywhere,
 //     and its gang is incomplete.
-//   - If the pod had a hold before, Subak's patch came late. Its controller, if any, recreates it.
+//   - If the pod had a hold before, Subak's patch came late. The pod's controller, if any,
+//     recreates the pod.
 void note_gate(Decision& d, JobId id, std::uint32_t rank, const PodRecord& seen) {
   const state::Job& job = d.s.jobs().at(id);
   must(job.pods[rank].uid == seen.uid, "the gates are of the pod at this rank");
@@ -301,7 +306,8 @@ void decide(Decision& d, const in::PodBound& i) {
   const auto [id, rank] = *found;
   d.tell(note::PodNoLongerBeforeNode{id.cluster(), early_name(i.pod)});
   const state::Job& job = *d.s.jobs().find(id);
-  // Without uid and attempt it may be a late report of an earlier hold, which moves no pod.
+  // Without uid and attempt, this may be a late report about an earlier hold. Such a report moves
+  // no bound pod.
   if (i.pod.uid.empty() && i.pod.attempt == 0 && job.pods[rank].is_bound()) return;
   bind(d, job, rank, i.node, bind_said(d, id.cluster(), i.at_ms));
 }

@@ -26,8 +26,9 @@ void decide(Decision& d, const in::PodGone& i) {
   const state::Pod& pod = d.s.jobs().at(id).pods[rank];
   if (!pod.is_live()) return;
   const End end = end_of(d, pod, i.ended_at_ms);
-  // Two reports show a clock that is off a few ms differently: a short life may seem to end before it
-  // began. A pod that ran has a row.
+  // Two reports may show the error of one clock with a difference of a few ms, so a short pod may
+  // seem to end before it began. A pod that ran must get a ledger row, so its time is at least 1
+  // ms.
   const bool is_short = end.clock == RowClock::kAdjusted && pod.is_bound();
   const TimeMs least_ms = is_short ? std::min(pod.since_ms + 1, d.s.now()) : 0;
   end_pod(d, id, rank, std::max(end.at_ms, least_ms), i.cause, end.clock, i.rejection);

@@ -7,7 +7,8 @@
 
 namespace subak::decide {
 
-// It counts only for a pod that is on its way or has to end. For any other pod it came late.
+// A refusal counts only for a pod that is on its way or has to end. For any other pod, the report
+// came late.
 void decide(Decision& d, const in::PodRefused& i) {
   const bool evicts = i.cause == Cause::kEvictRefused;
   if (!evicts && i.cause != Cause::kReleaseRefused && i.cause != Cause::kUnschedulable) {

@@ -50,7 +50,7 @@ void Candidates::collect(ClusterId cluster) {
   };
   for (const NodeId node : s_.fleet().nodes(cluster)) {
     if (s_.fleet().product_of(node) != product_) {
-      // Who ends there makes its accounts hold less too.
+      // Jobs that are ending on this node also make their accounts hold less.
       for (const state::Job* const job : s_.allocations().jobs_on(node)) {
         if (job->state == JobState::kEnding) add_new(*job);
       }
@@ -154,7 +154,8 @@ void Candidates::follow(const state::Claim& claim) {
     if (job->leaf != kUnassigned) add_path(job->leaf);
   }
   add_path(claim.leaf);
-  // Out of the order while what it depends on changes, and in again from the leaves up.
+  // An account leaves the order of its siblings while its figures change. Afterwards the accounts
+  // enter the order again, from the leaves up.
   for (const AccountId id : changed) leave_order(id);
   for (const auto& [product, amount] : claim.amounts) left_.note_held(claim.leaf, product, amount);
   for (const state::Job* const job : victims) {

@@ -53,7 +53,7 @@ class Candidates {
   const std::vector<NodeId>& nodes() const { return nodes_; }
   // The milli-GPU of the largest of these nodes.
   MilliGpu largest_node() const { return largest_node_; }
-  // The free milli-GPU of these nodes, including closed nodes.
+  // The free milli-GPU of these nodes, including nodes that take no pods.
   MilliGpu free() const { return free_; }
   // All givers, ascending by job id. A giver that became a victim stays in the list, but may_give()
   // is then false.

@@ -18,7 +18,7 @@
 
 namespace subak::derive {
 
-// What claimants share that look in the same cluster, on the same product.
+// The data that all claimants of the same cluster and product share.
 struct ClaimSearch::Pool {
   Pool(const State& s, ClusterId cluster, ProductId product) : candidates(s, cluster, product) {}
   const Units& units(const State& s, GangArea::Group kind) {
@@ -43,7 +43,7 @@ bool is_in(const std::vector<Giver>& some, const Giver& giver) {
                      [&](const Giver& other) { return other.index == giver.index; });
 }
 
-// Ascending.
+// Returns the indexes of the givers, ascending.
 std::vector<std::uint32_t> indexes_of(const std::vector<Giver>& givers) {
   std::vector<std::uint32_t> out;
   for (const Giver& giver : givers) out.push_back(giver.index);
@@ -57,11 +57,12 @@ struct Needed {
   std::vector<Giver> givers;
 };
 
-// Before so many searches fail, one without all that may give costs more than the next of them.
+// After this many failed steps, a search first checks whether all givers together are enough. For
+// fewer steps, this check costs more than it saves.
 constexpr std::size_t kFew = 64;
 
-// Returns the least count from `least` on for which `find` finds a placement. `enough` is one of
-// them, with this placement, which becomes that of the result.
+// Returns the least count from `least` on for which `find` finds a placement. `enough` is such a
+// count, and `placement` is its placement. Afterwards `placement` is the placement of the result.
 template <class Find>
 std::size_t fewest(std::size_t least, std::size_t enough, std::optional<Placement>& placement,
                    const Find& find) {
@@ -77,8 +78,8 @@ std::size_t fewest(std::size_t least, std::size_t enough, std::optional<Placemen
   return enough;
 }
 
-// The fewest first givers that are enough. `Order` has next(), the next giver, and all(), all that
-// may give.
+// Finds the fewest givers from the front of the order that are enough. Order::next() returns the
+// next giver, and Order::all() all givers.
 template <class Order>
 class ByGiver {
  public:
@@ -87,7 +88,7 @@ class ByGiver {
   std::optional<Needed> find() {
     std::optional<Placement> placement = what_if_.find({});
     if (placement) return Needed{*std::move(placement), {}};
-    std::size_t least = 0;  // so many are not enough, but for none
+    std::size_t least = 0;  // fewer givers than this are not enough
     for (std::size_t next = 1; !placement; next *= 2) {
       least = order_.size() + 1;
       if (next > kFew && next <= 2 * kFew && !what_if_.find(givers_.all())) return std::nullopt;
@@ -160,7 +161,7 @@ class ClassOrder {
   std::size_t next_ = 0;
 };
 
-// The units of a gang, one after the other.
+// Searches the units that a gang may take, in their order.
 class ByUnit {
  public:
   ByUnit(WhatIf& what_if, const Givers& givers, const Candidates& candidates, const Units& units,
@@ -171,7 +172,7 @@ class ByUnit {
         units_(units),
         order_(std::move(order)) {}
 
-  // The first unit that is enough alone.
+  // Finds the first unit whose givers alone are enough.
   std::optional<Needed> find_one() {
     for (std::size_t i = 0; i < order_.size(); ++i) {
       if (i == kFew && !what_if_.find(all())) return std::nullopt;
@@ -184,7 +185,8 @@ class ByUnit {
     return std::nullopt;
   }
 
-  // The smallest set of jobs that is enough: in the first unit that has one, else anywhere.
+  // Finds the smallest set of jobs that is enough: in the first unit that has such a set, else in
+  // the complete cluster.
   std::optional<Needed> find_set(GangArea area, MilliGpu need) {
     if (!what_if_.find(all())) return std::nullopt;
     std::size_t tried = 0;
@@ -193,12 +195,12 @@ class ByUnit {
       if (tried > limits::kMaxClaimSets) break;
     }
     tried = 0;
-    return smallest(all(), GangArea(), need, tried);  // a limit may stop it, not its place
+    return smallest(all(), GangArea(), need, tried);  // a limit may be the obstacle
   }
 
-  // The fewest first units that are enough together.
+  // Finds the fewest units from the front of the order whose givers together are enough.
   std::optional<Needed> find_first() {
-    std::vector<std::size_t> ends;  // of each unit's jobs in `gone_`
+    std::vector<std::size_t> ends;  // for each unit: where its jobs end in `gone_`
     std::optional<Placement> placement;
     std::size_t least = 1;
     bool some_failed = false, all_enough = false;
@@ -239,8 +241,9 @@ class ByUnit {
       added_[giver->index] = true;
     }
   }
-  // The smallest set of these jobs that is enough. Each job gives after those before it in the set.
-  // `tried` counts sets: at most limits::kMaxClaimSets are tried.
+  // Finds the smallest set of these jobs that is enough. Each job must be willing to give after the
+  // jobs before it in the set have given. `tried` counts sets: at most limits::kMaxClaimSets are
+  // tried.
   std::optional<Needed> smallest(const std::vector<Giver>& some, GangArea area, MilliGpu need,
                                  std::size_t& tried) {
     std::vector<std::pair<std::vector<Giver>, Givers>> sets{{{}, givers_}};
@@ -261,7 +264,7 @@ class ByUnit {
     }
     return std::nullopt;
   }
-  // All jobs that give in some unit.
+  // Returns all jobs that give in some unit.
   std::vector<Giver> all() const {
     std::vector<bool> seen(candidates_.givers().size());
     std::vector<Giver> out;
@@ -280,15 +283,16 @@ class ByUnit {
   const Units& units_;
   const std::vector<std::uint32_t> order_;
   std::vector<Giver> gone_;
-  // By Giver::index: in `gone_`.
+  // True for the givers in `gone_`; the index is Giver::index.
   std::vector<bool> added_;
 };
 
-// Leaves out who is not needed: the largest loss first. `may_fit`: false for givers that cannot be
-// enough.
+// Leaves out givers that the claim does not need, those with the largest loss first. `may_fit`
+// returns false for givers that cannot be enough.
 template <class MayFit>
 Needed pruned(const State& s, WhatIf& what_if, Needed needed, const MayFit& may_fit) {
-  // Nearly all that are not needed are elsewhere.
+  // First leaves out all givers without GPUs on the nodes of the placement, because nearly all
+  // givers that are not needed are elsewhere.
   std::vector<Giver> here;
   const std::vector<NodeId> nodes = state::nodes_of(needed.placement.slots);
   std::copy_if(needed.givers.begin(), needed.givers.end(), std::back_inserter(here),
@@ -309,8 +313,9 @@ Needed pruned(const State& s, WhatIf& what_if, Needed needed, const MayFit& may_
   return needed;
 }
 
-// The jobs of the claim: those that give, and of those that end anyway the ones whose GPUs or
-// whose part of a limit it needs.
+// Returns the victims of the claim: the givers, and jobs that are ending anyway. Of these, the
+// claim needs the jobs on its nodes. If a limit would still stop the claimant, it also needs the
+// end of the others.
 std::vector<const state::Job*> victims_of(const State& s, const state::Job& claimant,
                                           const Needed& needed,
                                           const std::vector<const state::Job*>& ending) {
@@ -347,8 +352,8 @@ ClaimFound claim_of(const State& s, const state::Job& claimant, const Needed& ne
   return found;
 }
 
-// The claim for what is needed. nullopt: no job has to end for it, so the claimant waits for
-// something else.
+// Returns the claim for what is needed. nullopt: no job has to end for the claim, so the claimant
+// waits for something else.
 template <class MayFit>
 std::optional<ClaimFound> finish(const State& s, WhatIf& what_if, const state::Job& claimant,
                                  const Candidates& candidates, Needed needed, const MayFit& may_fit,
@@ -388,7 +393,7 @@ std::optional<ClaimFound> ClaimSearch::by_quota(const state::Job& job, AccountId
     return ByUnit(what_if, all, candidates, units, units.in_order(all, area, what_if.need()));
   };
   std::optional<Needed> needed;
-  const Units* complete = nullptr;  // what is needed are all givers of some of these units
+  const Units* complete = nullptr;  // if set: `needed` has all givers of some of these units
   if (what_if.need() > candidates.largest_node()) {
     if (auto placement = what_if.find({})) {
       needed = Needed{*std::move(placement), {}};
@@ -399,7 +404,8 @@ std::optional<ClaimFound> ClaimSearch::by_quota(const state::Job& job, AccountId
     }
   }
   if (!needed) needed = ByGiver(what_if, QuotaOrder(s_, givers, candidates, reach)).find();
-  // The first givers may have used up what their accounts give, where it does not help.
+  // The givers at the front of the order may have given all that their accounts give, on nodes
+  // where that does not help. So this search tries sets of jobs, unit by unit.
   if (!needed && givers.any_gave()) {
     const bool in_one = gang.one || job.gang_size == 1;
     needed = by_unit({gang.group}).find_set({gang.group, in_one, gang.exclusive}, what_if.need());
@@ -429,7 +435,7 @@ std::optional<ClaimFound> ClaimSearch::find(const state::Job& job) {
   const MilliGpu need = state::least_milligpu(s_.fleet(), job);
   if (need == 0) return std::nullopt;
   const ProductId only = state::only_product(s_.fleet(), s_.fleet().request(job.shape));
-  // The first claim that `find_on` finds on a product that the job may use.
+  // Returns the first claim that `find_on` finds, over the products that the job may use.
   const auto first_of = [&](const auto& find_on) -> std::optional<ClaimFound> {
     for (ProductId::rep p = 1; p <= s_.fleet().products().size(); ++p) {
       const ProductDemand demand{ProductId(p), need};

@@ -46,14 +46,14 @@ std::optional<MilliGpu> Givers::excess(AccountId id) const {
   if (s_.tree().node(id).quota_total == 0) return std::nullopt;
   const ProductId product = candidates_.product();
   const MilliGpu borrowed = left_.borrowed(id, product);
-  return std::max(borrowed, std::min(taken_by_any_, held_of(left_.levels(id), product)));
+  return std::max(borrowed, std::min(taken_by_any_, total_of(left_.levels(id), product)));
 }
 
 std::optional<MilliGpu> Givers::beyond_quota(AccountId id) const {
   if (auto own = excess(id)) return own;
   if (is_common(id) || !is_common(s_.tree().node(id).parent) || is_below_quota(s_.tree(), id))
     return std::nullopt;
-  return held_of(left_.levels(id), candidates_.product());
+  return total_of(left_.levels(id), candidates_.product());
 }
 
 bool Givers::is_willing(AccountId leaf) const {
@@ -85,7 +85,8 @@ AccountId Givers::next_child(AccountId id) const {
         first = child;
     }
   }
-  // The others are in order.
+  // No job below the other children has given, so these children are still in the order of the
+  // list.
   const auto at = std::find_if(below->second.begin(), below->second.end(), [&](AccountId child) {
     return !is_exhausted(child) && (changed == changed_.end() || !changed->second.contains(child));
   });

@@ -68,19 +68,19 @@ void Units::add_part(std::uint32_t index, std::uint32_t unit, MilliGpu milligpu)
   part->milligpu += milligpu;
 }
 
-// Each account is asked once.
+// The figures of accounts. Each account is computed once.
 struct Units::Accounts {
   struct Account {
     bool willing = false;
     // What the account holds beyond its quota. nullopt: the accounts above decide.
     std::optional<MilliGpu> excess;
-    // The sum of a unit.
+    // The milli-GPU of the account's givers in the present unit.
     MilliGpu here = 0;
   };
   const State& s;
   const Givers& givers;
   std::map<AccountId, Account> known;
-  // Those with a sum.
+  // The accounts whose `here` is above 0.
   std::vector<Account*> summed;
 
   Account& of(AccountId id) {
@@ -95,7 +95,8 @@ struct Units::Accounts {
       account.here += milligpu;
     }
   }
-  // The least that one of these accounts would still hold beyond its quota.
+  // Returns the least amount that an account in `summed` would still hold beyond its quota. Clears
+  // the sums.
   MilliGpu take_least() {
     MilliGpu least = std::numeric_limits<MilliGpu>::max();
     for (Account* const account : summed) {

@@ -46,8 +46,8 @@ class Units {
   };
   struct Unit {
     NodeId lowest;
-    // `free`: the free milli-GPU of the unit, including closed nodes. `ending`: the milli-GPU of
-    // jobs that are already ending.
+    // `free`: the free milli-GPU of the unit, including nodes that take no pods. `ending`: the
+    // milli-GPU of jobs that are already ending.
     MilliGpu free = 0, ending = 0;
     MilliGpu allocated = 0;
     std::vector<Part> parts;

@@ -20,14 +20,14 @@ AccountId first_with_quota(const State& s, AccountId id) {
   return id;
 }
 
-// The most of one product that jobs of the account may have to give back.
+// Returns the most GPUs of one product that jobs of the account may have to give back.
 MilliGpu borrowed_at(const State& s, AccountId account, ProductId product) {
   const MilliGpu beyond = WithoutHoldings(s.tree()).borrowed(account, product);
   const NamedQuota* const named = s.tree().quota_sums().named(product);
   if (named == nullptr) return beyond;
   const MilliGpu by_any =
       named->of_any() + named->promised() - totals_of(s.fleet(), product).installed;
-  const MilliGpu here = held_of(s.tree().node(account).holdings.levels(), product);
+  const MilliGpu here = total_of(s.tree().node(account).holdings.levels(), product);
   return std::max(beyond, std::min(by_any, here));
 }
 
@@ -39,7 +39,8 @@ Unrecallable why_never(const state::Job& job) {
   return may_be_ended(job) ? Unrecallable::kMarked : Unrecallable::kBare;
 }
 
-// What jobs that are never asked to end hold, at each account and below it, and at kUnassigned.
+// Returns the GPUs of jobs that are never asked to end: at or below each account, and at
+// kUnassigned.
 std::map<AccountId, Unrecalled> unrecalled_of(const State& s) {
   std::map<AccountId, Unrecalled> out;
   each_holder(s, [&](const state::Job& job) {
@@ -58,7 +59,7 @@ MilliGpu sum_of(const Unrecalled& amounts) {
   return std::accumulate(amounts.begin(), amounts.end(), MilliGpu{0});
 }
 
-// What the account has borrowed for good. Jobs that may be asked to end give first.
+// Returns the borrowed GPUs that cannot be reclaimed. Jobs that may be asked to end give first.
 Unrecalled borrowed_for_good(const AccountRow& row, const Unrecalled& never) {
   MilliGpu rest = row.lending.borrowed - (row.held + row.running - sum_of(never));
   Unrecalled out{};
@@ -80,7 +81,7 @@ MilliGpu lent_by(const AccountNode& node, const std::map<ProductId, MilliGpu>& i
   MilliGpu lent = 0, left = 0, beyond = 0;
   for (const auto& [product, free] : idle) {
     const MilliGpu quota = amount_of(node.quota, product);
-    const MilliGpu held = held_of(node.holdings.levels(), product);
+    const MilliGpu held = total_of(node.holdings.levels(), product);
     const MilliGpu unused = std::max<MilliGpu>(0, quota - held);
     lent += std::max<MilliGpu>(0, unused - free);
     left += std::max<MilliGpu>(0, free - unused);
@@ -122,7 +123,8 @@ Loan loan_of(const State& s, const state::Job& job) {
   for (const state::Pod& pod : job.pods) {
     if (pod.holds_slot()) holds[s.fleet().product_of(pod.slot.node)] += pod.slot.milligpu;
   }
-  // A quota that is only the sum of the children's covers the children that have one.
+  // A quota that is only the sum of the children's quotas covers only the children that have a
+  // quota.
   const bool covered = is_below_quota(s.tree(), job.leaf);
   const AccountId account = first_with_quota(s, job.leaf);
   for (const auto& [product, amount] : holds) {

@@ -277,7 +277,7 @@ struct Job {
   // True if the job's controller has to create another pod: its only pod is gone, or Subak ends the
   // pod because the scheduler refused it.
   bool awaits_pod() const;
-  // True if the job has holds beyond its limit and its request is known.
+  // True if the job still has holds after its time limit, and its request is known.
   bool is_over() const { return overruns > 0 && run().started_ms != 0 && shape; }
   // True if the job needs effects (derive/effects.h).
   bool active() const { return state == JobState::kStarting || state == JobState::kEnding; }
@@ -288,8 +288,8 @@ struct Job {
   bool in_attempt() const { return active() || state == JobState::kRunning; }
   // Returns a live pod that contradicts its gang; nullptr if no pod contradicts its gang.
   const Pod* disputing() const;
-  // Returns in words why the ranks of the gang's pods are not known, if its segments need these
-  // ranks. Otherwise returns an empty text. O(pods log pods).
+  // If the gang has segments, which need the ranks of its pods: returns in words why these ranks
+  // are not known, or are not unique. Empty: the ranks are known or not needed. O(pods log pods).
   std::string unknown_ranks() const;
   // True if the job's pods are asked to end and the job will not wait again. Another job may then
   // take the job's name.

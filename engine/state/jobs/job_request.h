@@ -54,8 +54,8 @@ const PodShape& single_pod_of(const Fleet& fleet, ShapeId shape);
 // Completes a gang: the job gets this shape, and each pod becomes a rank of this shape. Asserts
 // that the shape has gang_size pods.
 void complete_gang(const Fleet& fleet, Job& job, ShapeUse shape);
-// Reverses complete_gang(), so that pods may change: each pod gets a shape of its own from `alone`.
-// Asserts that the job has no holds.
+// Reverses complete_gang(), so that the job's pods may change. Each pod gets a shape of its own,
+// which `alone` returns. Asserts that the job has no holds.
 void open_gang(const Fleet& fleet, Job& job, const std::function<ShapeUse(const PodShape&)>& alone);
 // Marks a rank without a live pod as an expected pod with this shape. References to the job's pods
 // become invalid.

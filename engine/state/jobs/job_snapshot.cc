@@ -13,7 +13,7 @@
 namespace subak::state {
 namespace {
 
-// Without its pods.
+// Returns the fact of the job without its pods.
 fact::JobSnapshot record_of(const Fleet& fleet, const Job& job) {
   fact::JobSnapshot k;
   k.job.id = job.id;

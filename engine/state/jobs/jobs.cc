@@ -87,7 +87,7 @@ void Jobs::add_pod(const fact::PodAdded& f, ShapeUse shape) {
   pod.shape = std::move(shape);
   pods_.put(f.uid, {f.job, f.rank});
   if (job.waits()) waiting_.pods(tree_, job.id.cluster(), job.leaf, 1);
-  // It may have changed.
+  // A recreated pod may have another name, and the job of a single pod has the pod's name.
   if (job.origin == JobOrigin::kPods && !job.gang && !job.is_apart()) job.name = f.name;
   sets_.change_pods(job);
 }

@@ -80,8 +80,8 @@ class Jobs {
   Job& create(const fact::JobCreated& f, ShapeUse shape, TimeMs now);
   // Adds a waiting pod at a free rank. `shape` is the shape of the pod.
   void add_pod(const fact::PodAdded& f, ShapeUse shape);
-  // Gives the pod the hold of an expected pod: of a member that got a hold before it existed. The
-  // pod gets the rank of the expected pod.
+  // Puts the pod in the place of an expected pod, which got a hold before the pod existed. The new
+  // pod takes the rank and the hold of the expected pod.
   void fill_place(const fact::PodAdded& f);
   // Changes the request of a waiting job. The job's priority and submit time do not change, so the
   // job's position in its class stays.
@@ -90,7 +90,8 @@ class Jobs {
   void seat_pod(Job& job, std::uint32_t from, std::uint32_t rank);
   // Reorders waiting pods. Asserts that the pods have the same set of ranks before and after.
   void rank_pods(Job& job, std::span<const fact::PodsRanked::Move> moves);
-  // Changes the size of a waiting gang that comes pod by pod, so that no request describes it.
+  // Changes the size of a waiting gang of pods that has no complete request (asserted; open_gang()
+  // drops the request). Pods beyond the new size wait without a rank.
   void resize_gang(Job& job, std::uint32_t size);
   // Frees the job's gang name for another job.
   void forget_gang(const Job& job) { gangs_.forget_gang(job); }

@@ -6,12 +6,12 @@
 
 namespace subak::state {
 
-// A job that is done now was done at the instant: jobs that end later are passed here before they
-// end.
+// A job that is done now was already done at the instant of the copy: this function gets all other
+// jobs before they end.
 void LiveCopy::before_change(const Job& job) {
   if (job.state == JobState::kDone) return;
   const auto rest = ids_.begin() + static_cast<std::ptrdiff_t>(next_);
-  // Written already, or newer than the copy.
+  // The job was written already, or is newer than the copy.
   if (!std::binary_search(rest, ids_.end(), job.id)) return;
   const auto [at, first] = changed_.try_emplace(job.id);
   if (!first) return;

@@ -27,7 +27,7 @@ void Observed::apply(const Fact& fact) {
 
 void Observed::on(const note::Heard& n) { lists_.heard(n.cluster, n.at_ms); }
 
-// The list names everything again.
+// The list will name all objects again.
 void Observed::on(const note::ListBegun& n) {
   lists_.begin(n.cluster, n.at_ms, n.seen_until_ms, n.known_as);
   early_pods_.forget(n.cluster);
