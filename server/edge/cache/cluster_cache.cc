@@ -45,6 +45,14 @@ void change_payer(const std::string& uid, PodEntry& entry, const Pod& pod, PodRe
   if (entry.gpu->claims.pays_later) record.bound_at_ms = 0;
 }
 
+// Takes the pod as a member of its gang, as NonGpuMembers::see(). A pod whose claims Subak does not
+// know may request GPUs.
+std::vector<std::string> see_member(NonGpuMembers& members, const std::string& uid, const Pod& pod,
+                                    WatchKind kind, const std::string& unclaimed) {
+  const bool unknown = !unclaimed.empty() && !pod.claims.device.empty();
+  return unknown ? members.gone(uid) : members.see(uid, pod, kind);
+}
+
 }  // namespace
 
 ClusterCache::ClusterCache(std::string cluster, ExtraGpuResources extra,
@@ -130,7 +138,7 @@ void ClusterCache::see_pod(const WatchEvent& event, std::int64_t monotonic_ms, b
   const bool unsure = with_owner && pod.asks_gpu() && !find_gang(owners_, pod, entry);
   if (unsure && waits_for_owner(pod, event, monotonic_ms)) return;
   orphans_.forget(uid);
-  outdate_gangs(non_gpu_members_.see(uid, pod, event.kind));
+  outdate_gangs(see_member(non_gpu_members_, uid, pod, event.kind, unclaimed));
   if (pod.asks_gpu()) non_gpu_members_.leave_out_of(pod);
   if (pod.asks_gpu()) hold_unsized(pod);
   domains_.recognise(pod);

@@ -130,6 +130,7 @@ std::string ClaimCache::add_gpus(Pod& pod, json::Value object) {
   }
   if (devices.why.empty()) devices.why = "its claims and its containers request GPUs of two kinds";
   if (ignores_unknown_) return {};
+  if (devices.state == PodDevices::State::kAfterPayer) pod.claims.device.clear();
   if (pod.gated()) {
     pod.shape.kind = GpuKind::kNone;
     pod.shape.gpus = 0;
@@ -154,7 +155,7 @@ bool ClaimCache::add_claim(const std::string& uid, const std::string& name, PodD
   }
   if (users.payer == uid) return add(found->second.spec, out);
   if (!reserved.empty()) return true;  // another pod pays for the claim
-  out.state = PodDevices::State::kUnknown;
+  out.state = PodDevices::State::kAfterPayer;
   out.why = "another pod gets the ResourceClaim " + name.substr(name.find('/') + 1) + " first";
   return false;
 }

@@ -23,6 +23,9 @@ struct PodDevices {
     kKnown,
     // The pod must wait: `why` says for what.
     kUnknown,
+    // Another pod pays for the claim and gets its devices first. So this pod requests no GPUs, but
+    // must wait, as `why` says.
+    kAfterPayer,
   };
   State state = State::kKnown;
   ClaimedGpus gpus;
@@ -55,8 +58,9 @@ class ClaimCache {
   // the claim and the class.
   PodDevices resolve(const std::string& uid, std::string_view ns, json::Value pod);
   // Adds what resolve() returns for the pod `object` to `pod`, which was read from it. The pod then
-  // has no claims.device. Returns why Subak does not know what the pod claims; empty: it knows.
-  // Then a gated pod requests no GPUs, so that it waits. Forgets a pod that has ended.
+  // has no claims.device. Returns why the pod must wait; empty: it need not wait. A gated pod that
+  // must wait requests no GPUs. If Subak does not know what it claims, claims.device stays.
+  // Forgets a pod that has ended.
   std::string add_gpus(Pod& pod, json::Value object);
   // Forgets a pod that has ended or is gone.
   void forget(const std::string& uid);
