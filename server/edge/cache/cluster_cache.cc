@@ -33,14 +33,16 @@ void count_user(DomainCache& domains, const GpuPodEntry& pod, int by) {
 
 // A pod begins or ends to pay for its claims. The core changes no GPUs of a pod: the pod is
 // reported as gone, and then as new. If it runs already, it pays from now on, since another pod has
-// paid until now.
+// paid until now. But if Subak did not know the templates of its claims, no pod has paid, so it
+// pays from its binding.
 void change_payer(const std::string& uid, PodEntry& entry, const Pod& pod, PodRecord& record,
                   Outbox& outbox) {
   if (!entry.gpu) return;
   if (entry.told != 0 && entry.gpu->asks_gpu != pod.asks_gpu()) {
     outbox.first({in::PodGone{outbox.cluster(), {uid, {}, 0, 0}, 0, Cause::kNone}, uid});
     entry.told = 0;
-    entry.gpu->claims.pays_later = pod.asks_gpu();
+    const bool was_unknown = !entry.gpu->claims.unknown.empty() && pod.claims.by_template;
+    entry.gpu->claims.pays_later = pod.asks_gpu() && !was_unknown;
   }
   if (entry.gpu->claims.pays_later) record.bound_at_ms = 0;
 }

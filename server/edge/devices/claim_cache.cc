@@ -86,12 +86,19 @@ PodDevices ClaimCache::resolve(const std::string& uid, std::string_view ns, json
   const ClaimRefs claims = read_pod_claims(pod);
   leave_claims(uid);
   PodUses& uses = pods_[uid];
-  uses.waits = json::text_in(pod, "spec", "nodeName").empty();
   for (const ClaimRefs::One& one : claims.claims) {
     if (!one.claim.empty()) uses.claims.insert(namespaced_name(ns, one.claim));
     if (!one.claim_template.empty()) uses.templates.insert(namespaced_name(ns, one.claim_template));
   }
   for (const std::string& name : uses.claims) users_[name].pods.insert(uid);
+  PodDevices out = resolve_claims(uid, ns, claims);
+  uses.waits =
+      json::text_in(pod, "spec", "nodeName").empty() || out.state == PodDevices::State::kUnknown;
+  return out;
+}
+
+PodDevices ClaimCache::resolve_claims(const std::string& uid, std::string_view ns,
+                                      const ClaimRefs& claims) {
   PodDevices out;
   for (const ClaimRefs::One& one : claims.claims) {
     if (one.claim_template.empty()) {

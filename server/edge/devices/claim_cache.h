@@ -68,7 +68,7 @@ class ClaimCache {
   void forget_pods();
 
   // Takes out the pods for which resolve() may return something else, since a claim, a template, a
-  // class or a kind of device has changed. Pods that run with their devices are not among them.
+  // class or a kind of device has changed. Pods that run with known devices are not among them.
   std::set<std::string> take_outdated();
 
  private:
@@ -90,17 +90,19 @@ class ClaimCache {
   // A pod's claims and templates, as "namespace/name".
   struct PodUses {
     std::set<std::string> claims, templates;
-    // True: the pod has no node.
+    // True: the pod has no node, or Subak does not know what it claims.
     bool waits = false;
   };
 
+  // Works as resolve(), for a pod that is in pods_ and in users_.
+  PodDevices resolve_claims(const std::string& uid, std::string_view ns, const ClaimRefs& claims);
   // Adds the requests of a claim. Returns false if the pod must wait; `out.why` then says why.
   bool add(const ClaimSpec& spec, PodDevices& out) const;
   // Adds a claim of this name.
   bool add_claim(const std::string& uid, const std::string& name, PodDevices& out);
   // Takes the pod out of its claims, and forgets it.
   void leave_claims(const std::string& uid);
-  // Marks the pods without a node that name the template.
+  // Marks the pods that name the template and wait (PodUses::waits).
   void outdate_pods_of(const std::string& claim_template);
   // Marks the pods of a claim.
   void outdate_users(const std::string& claim);

@@ -222,6 +222,21 @@ TEST_F(KubeDevices, TwoPodsOfOneClaimPayOnce) {
   EXPECT_EQ(payer->bound_at_ms, 0) << "until now the first pod has paid";
 }
 
+TEST_F(KubeDevices, ARunningPodIsChargedOnceItsTemplateIsKnown) {
+  see_class();
+  see_slice("s1", "n1", 1, 1, 4);
+  see_claiming("1", kOfTemplate, "n1", "Running");
+  ASSERT_EQ(record()->shape.kind, GpuKind::kNone);
+  see_template("one", 2);
+  outdate();
+  EXPECT_THAT(cache.marks().take_outdated(), ElementsAre("1"));
+  see_claiming("1", kOfTemplate, "n1", "Running");
+  const auto pod = record();
+  ASSERT_TRUE(pod);
+  EXPECT_EQ(pod->shape.gpus, 2);
+  EXPECT_NE(pod->bound_at_ms, 0) << "no pod has paid until now";
+}
+
 const std::string kGangOfTwo = R"("subak.gpu/job":"g","subak.gpu/gang-size":"2")";
 
 TEST_F(KubeDevices, APodWhoseClaimIsNotKnownCountsInItsGang) {
