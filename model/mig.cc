@@ -169,13 +169,29 @@ const MigProfile* find_mig_profile(const MigGeometry& geometry, std::string_view
   return it == geometry.profiles.end() ? nullptr : &*it;
 }
 
-std::optional<MilliGpu> mig_slice_milligpu(std::string_view product, std::string_view profile) {
-  const MigGeometry* geometry = mig_geometry(product);
+namespace {
+
+std::optional<MilliGpu> cost_of(const MigGeometry* geometry, std::string_view profile) {
   const MigProfile* p = geometry == nullptr ? nullptr : find_mig_profile(*geometry, profile);
   if (p == nullptr) return std::nullopt;
   const MilliGpu cost = kMilliPerGpu * p->units / geometry->card_units;
   must(cost > 0 && cost <= kMilliPerGpu, "a slice is a part of its card");
   return cost;
+}
+
+}  // namespace
+
+std::optional<MilliGpu> mig_slice_milligpu(std::string_view product, std::string_view profile) {
+  return cost_of(mig_geometry(product), profile);
+}
+
+MilliGpu least_mig_slice_milligpu(std::string_view profile) {
+  MilliGpu least = 0;
+  for (const Family& family : families()) {
+    const MilliGpu cost = cost_of(&family.geometry, profile).value_or(0);
+    if (cost > 0 && (least == 0 || cost < least)) least = cost;
+  }
+  return least;
 }
 
 bool is_mig_profile(std::string_view profile) {

@@ -52,6 +52,9 @@ const MigGeometry* mig_geometry(std::string_view product);
 // MigSlices.
 std::optional<MilliGpu> mig_slice_milligpu(std::string_view product, std::string_view profile);
 
+// Returns the least cost of one slice of `profile` on the cards that have it; 0: no card has it.
+MilliGpu least_mig_slice_milligpu(std::string_view profile);
+
 // True if some card family has a profile of this name. `profile` is a name without "mig-". The
 // function accepts both spellings of a suffix, "+me" and ".me".
 bool is_mig_profile(std::string_view profile);

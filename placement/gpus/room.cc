@@ -240,7 +240,9 @@ MilliGpu pod_milligpu(const NodeSpec& node, const PodShape& pod) {
     case GpuKind::kShared:
       return pod.gpus * replica_milligpu(node);
     case GpuKind::kMig:
-      return pod.gpus * mig_slice_milligpu(node.product, pod.profile).value_or(0);
+      // A pod may run on a node whose devices were not seen yet. It is charged all the same.
+      return pod.gpus * mig_slice_milligpu(node.product, pod.profile)
+                            .value_or(least_mig_slice_milligpu(pod.profile));
     case GpuKind::kFraction:
       return pod.milligpu;
   }

@@ -33,16 +33,26 @@ void count_user(DomainCache& domains, const GpuPodEntry& pod, int by) {
 
 // A pod begins or ends to pay for its claims. The core changes no GPUs of a pod: the pod is
 // reported as gone, and then as new. If it runs already, it pays from now on, since another pod has
-// paid until now.
+// paid until now. But if Subak did not know the templates of its claims, no pod has paid, so it
+// pays from its binding.
 void change_payer(const std::string& uid, PodEntry& entry, const Pod& pod, PodRecord& record,
                   Outbox& outbox) {
   if (!entry.gpu) return;
   if (entry.told != 0 && entry.gpu->asks_gpu != pod.asks_gpu()) {
     outbox.first({in::PodGone{outbox.cluster(), {uid, {}, 0, 0}, 0, Cause::kNone}, uid});
     entry.told = 0;
-    entry.gpu->claims.pays_later = pod.asks_gpu();
+    const bool was_unknown = !entry.gpu->claims.unknown.empty() && pod.claims.by_template;
+    entry.gpu->claims.pays_later = pod.asks_gpu() && !was_unknown;
   }
   if (entry.gpu->claims.pays_later) record.bound_at_ms = 0;
+}
+
+// Takes the pod as a member of its gang, as NonGpuMembers::see(). A pod whose claims Subak does not
+// know may request GPUs.
+std::vector<std::string> see_member(NonGpuMembers& members, const std::string& uid, const Pod& pod,
+                                    WatchKind kind, const std::string& unclaimed) {
+  const bool unknown = !unclaimed.empty() && !pod.claims.device.empty();
+  return unknown ? members.gone(uid) : members.see(uid, pod, kind);
 }
 
 }  // namespace
@@ -130,7 +140,7 @@ void ClusterCache::see_pod(const WatchEvent& event, std::int64_t monotonic_ms, b
   const bool unsure = with_owner && pod.asks_gpu() && !find_gang(owners_, pod, entry);
   if (unsure && waits_for_owner(pod, event, monotonic_ms)) return;
   orphans_.forget(uid);
-  outdate_gangs(non_gpu_members_.see(uid, pod, event.kind));
+  outdate_gangs(see_member(non_gpu_members_, uid, pod, event.kind, unclaimed));
   if (pod.asks_gpu()) non_gpu_members_.leave_out_of(pod);
   if (pod.asks_gpu()) hold_unsized(pod);
   domains_.recognise(pod);

@@ -86,12 +86,19 @@ PodDevices ClaimCache::resolve(const std::string& uid, std::string_view ns, json
   const ClaimRefs claims = read_pod_claims(pod);
   leave_claims(uid);
   PodUses& uses = pods_[uid];
-  uses.waits = json::text_in(pod, "spec", "nodeName").empty();
   for (const ClaimRefs::One& one : claims.claims) {
     if (!one.claim.empty()) uses.claims.insert(namespaced_name(ns, one.claim));
     if (!one.claim_template.empty()) uses.templates.insert(namespaced_name(ns, one.claim_template));
   }
   for (const std::string& name : uses.claims) users_[name].pods.insert(uid);
+  PodDevices out = resolve_claims(uid, ns, claims);
+  uses.waits =
+      json::text_in(pod, "spec", "nodeName").empty() || out.state == PodDevices::State::kUnknown;
+  return out;
+}
+
+PodDevices ClaimCache::resolve_claims(const std::string& uid, std::string_view ns,
+                                      const ClaimRefs& claims) {
   PodDevices out;
   for (const ClaimRefs::One& one : claims.claims) {
     if (one.claim_template.empty()) {
@@ -130,6 +137,7 @@ std::string ClaimCache::add_gpus(Pod& pod, json::Value object) {
   }
   if (devices.why.empty()) devices.why = "its claims and its containers request GPUs of two kinds";
   if (ignores_unknown_) return {};
+  if (devices.state == PodDevices::State::kAfterPayer) pod.claims.device.clear();
   if (pod.gated()) {
     pod.shape.kind = GpuKind::kNone;
     pod.shape.gpus = 0;
@@ -154,7 +162,7 @@ bool ClaimCache::add_claim(const std::string& uid, const std::string& name, PodD
   }
   if (users.payer == uid) return add(found->second.spec, out);
   if (!reserved.empty()) return true;  // another pod pays for the claim
-  out.state = PodDevices::State::kUnknown;
+  out.state = PodDevices::State::kAfterPayer;
   out.why = "another pod gets the ResourceClaim " + name.substr(name.find('/') + 1) + " first";
   return false;
 }

@@ -23,6 +23,9 @@ struct PodDevices {
     kKnown,
     // The pod must wait: `why` says for what.
     kUnknown,
+    // Another pod pays for the claim and gets its devices first. So this pod requests no GPUs, but
+    // must wait, as `why` says.
+    kAfterPayer,
   };
   State state = State::kKnown;
   ClaimedGpus gpus;
@@ -55,8 +58,9 @@ class ClaimCache {
   // the claim and the class.
   PodDevices resolve(const std::string& uid, std::string_view ns, json::Value pod);
   // Adds what resolve() returns for the pod `object` to `pod`, which was read from it. The pod then
-  // has no claims.device. Returns why Subak does not know what the pod claims; empty: it knows.
-  // Then a gated pod requests no GPUs, so that it waits. Forgets a pod that has ended.
+  // has no claims.device. Returns why the pod must wait; empty: it need not wait. A gated pod that
+  // must wait requests no GPUs. If Subak does not know what it claims, claims.device stays.
+  // Forgets a pod that has ended.
   std::string add_gpus(Pod& pod, json::Value object);
   // Forgets a pod that has ended or is gone.
   void forget(const std::string& uid);
@@ -64,7 +68,7 @@ class ClaimCache {
   void forget_pods();
 
   // Takes out the pods for which resolve() may return something else, since a claim, a template, a
-  // class or a kind of device has changed. Pods that run with their devices are not among them.
+  // class or a kind of device has changed. Pods that run with known devices are not among them.
   std::set<std::string> take_outdated();
 
  private:
@@ -86,17 +90,19 @@ class ClaimCache {
   // A pod's claims and templates, as "namespace/name".
   struct PodUses {
     std::set<std::string> claims, templates;
-    // True: the pod has no node.
+    // True: the pod has no node, or Subak does not know what it claims.
     bool waits = false;
   };
 
+  // Works as resolve(), for a pod that is in pods_ and in users_.
+  PodDevices resolve_claims(const std::string& uid, std::string_view ns, const ClaimRefs& claims);
   // Adds the requests of a claim. Returns false if the pod must wait; `out.why` then says why.
   bool add(const ClaimSpec& spec, PodDevices& out) const;
   // Adds a claim of this name.
   bool add_claim(const std::string& uid, const std::string& name, PodDevices& out);
   // Takes the pod out of its claims, and forgets it.
   void leave_claims(const std::string& uid);
-  // Marks the pods without a node that name the template.
+  // Marks the pods that name the template and wait (PodUses::waits).
   void outdate_pods_of(const std::string& claim_template);
   // Marks the pods of a claim.
   void outdate_users(const std::string& claim);

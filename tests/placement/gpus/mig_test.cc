@@ -28,6 +28,8 @@ TEST(Mig, IdentityIsProductAndProfile) {
   EXPECT_EQ(mig_slice_milligpu("NVIDIA-H200", "1g.35gb"), 250);
   EXPECT_EQ(mig_slice_milligpu("NVIDIA-GB300", "1g.35gb"), 125);
   EXPECT_EQ(mig_slice_milligpu("NVIDIA-H100-80GB-HBM3", "1g.5gb"), std::nullopt);
+  EXPECT_EQ(least_mig_slice_milligpu("1g.10gb"), 125) << "250 on a card of 40 GB";
+  EXPECT_EQ(least_mig_slice_milligpu("1g.1gb"), 0);
   EXPECT_EQ(mig_slice_milligpu("NVIDIA-L40S", "1g.10gb"), std::nullopt);
   EXPECT_EQ(mig_geometry("NVIDIA-L40S"), nullptr);
   EXPECT_EQ(mig_geometry(""), nullptr);

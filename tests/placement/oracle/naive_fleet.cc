@@ -57,7 +57,10 @@ MilliGpu cost(const NodeSpec& s, const PodShape& p) {
   if (p.kind == GpuKind::kWhole) return 1000 * p.gpus;
   if (p.kind == GpuKind::kFraction) return p.milligpu;
   if (p.kind == GpuKind::kShared) return p.gpus * per_replica(s);
-  if (p.kind == GpuKind::kMig) return p.gpus * mig_slice_milligpu(s.product, p.profile).value_or(0);
+  if (p.kind == GpuKind::kMig) {
+    const auto cost = mig_slice_milligpu(s.product, p.profile);
+    return p.gpus * (cost ? *cost : least_mig_slice_milligpu(p.profile));
+  }
   return 0;
 }
 

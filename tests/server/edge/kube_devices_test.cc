@@ -64,14 +64,15 @@ class KubeDevices : public Kube {
                                        R"(,"status":)" + status + "}",
                                    kind));
   }
-  // `claim`: such as `"resourceClaimTemplateName":"one"`.
+  // `claim`: such as `"resourceClaimTemplateName":"one"`. `labels`: members of metadata.labels.
   void see_claiming(const std::string& uid, const std::string& claim, const std::string& node = "",
-                    const std::string& phase = "Pending") {
+                    const std::string& phase = "Pending", const std::string& labels = "") {
     const std::string gate = node.empty() ? R"({"name":"subak.gpu/queue"})" : "";
     see_text(
         R"({"metadata":{"uid":")" + uid + R"(","namespace":"a","name":"p)" + uid +
-        R"(","resourceVersion":")" + std::to_string(++version_) + R"("},"spec":{"nodeName":")" +
-        node + R"(","schedulingGates":[)" + gate + R"(],"resourceClaims":[{"name":"c",)" + claim +
+        R"(","resourceVersion":")" + std::to_string(++version_) + R"(","labels":{)" + labels +
+        R"(}},"spec":{"nodeName":")" + node + R"(","schedulingGates":[)" + gate +
+        R"(],"resourceClaims":[{"name":"c",)" + claim +
         R"(}],"containers":[{"name":"c","resources":{"claims":[{"name":"c"}]}}]},"status":{"phase":")" +
         phase +
         R"(","conditions":[{"type":"PodScheduled","status":"True","lastTransitionTime":"2026-11-01T00:00:00Z"}]}})");
@@ -219,6 +220,46 @@ TEST_F(KubeDevices, TwoPodsOfOneClaimPayOnce) {
   ASSERT_TRUE(payer);
   EXPECT_EQ(payer->shape.gpus, 2);
   EXPECT_EQ(payer->bound_at_ms, 0) << "until now the first pod has paid";
+}
+
+TEST_F(KubeDevices, ARunningPodIsChargedOnceItsTemplateIsKnown) {
+  see_class();
+  see_slice("s1", "n1", 1, 1, 4);
+  see_claiming("1", kOfTemplate, "n1", "Running");
+  ASSERT_EQ(record()->shape.kind, GpuKind::kNone);
+  see_template("one", 2);
+  outdate();
+  EXPECT_THAT(cache.marks().take_outdated(), ElementsAre("1"));
+  see_claiming("1", kOfTemplate, "n1", "Running");
+  const auto pod = record();
+  ASSERT_TRUE(pod);
+  EXPECT_EQ(pod->shape.gpus, 2);
+  EXPECT_NE(pod->bound_at_ms, 0) << "no pod has paid until now";
+}
+
+const std::string kGangOfTwo = R"("subak.gpu/job":"g","subak.gpu/gang-size":"2")";
+
+TEST_F(KubeDevices, APodWhoseClaimIsNotKnownCountsInItsGang) {
+  see_class();
+  see_slice("s1", "n1", 1, 1, 4);
+  see_template("one", 1);
+  see_claiming("1", R"("resourceClaimTemplateName":"late")", "", "Pending", kGangOfTwo);
+  see_claiming("2", kOfTemplate, "", "Pending", kGangOfTwo);
+  const auto pod = record();
+  ASSERT_TRUE(pod);
+  EXPECT_EQ(pod->gang_size, 2u) << "the other pod may request GPUs";
+}
+
+TEST_F(KubeDevices, PodsThatWaitForThePayerOfTheirClaimAreNonGpuMembers) {
+  see_class();
+  see_slice("s1", "n1", 1, 1, 4);
+  see_claim("shared", 2);
+  see_claiming("1", kShared, "", "Pending", kGangOfTwo);
+  ASSERT_EQ(record()->gang_size, 2u);
+  see_claiming("2", kShared, "", "Pending", kGangOfTwo);
+  EXPECT_THAT(cache.find_gpu_pod("2")->gpu->claims.unknown, HasSubstr("another pod"));
+  see_claiming("1", kShared, "", "Pending", kGangOfTwo);
+  EXPECT_EQ(record()->gang_size, 1u) << "only the payer requests GPUs";
 }
 
 TEST_F(KubeDevices, AClaimThatVanishesClosesTheGateAgain) {
