@@ -95,8 +95,8 @@ struct NodeDevices {
   friend bool operator==(const NodeDevices&, const NodeDevices&) = default;
 };
 
-// A node with devices of DRA has this extended resource, once for each device. A pod with claims
-// requests it, so it gets only such nodes.
+// A node with devices of DRA has this label. A pod with claims selects it, so it gets only such
+// nodes. A label of this name that the node has in the cluster does not count.
 inline constexpr std::string_view kClaimable = "subak.gpu/claimable";
 // A node has this taint if its only GPUs are those that a pod gets by a claim. A pod with claims
 // tolerates it. Neither is written into the cluster.
