@@ -355,7 +355,8 @@ bool ClaimedGpus::add_to(PodShape& shape) const {
   shape.gpus =
       std::min(kMostClaimed, std::min(shape.gpus, kMostClaimed) + std::min(gpus, kMostClaimed));
   if (shape.products.empty()) shape.products = products;
-  shape.extended.push_back({std::string(kClaimable), std::min(gpus, kMostClaimed)});
+  shape.node_selector.push_back({std::string(kClaimable), "true"});
+  std::sort(shape.node_selector.begin(), shape.node_selector.end());
   shape.tolerations.push_back({std::string(kOnlyByClaim), "Exists", "", ""});
   if (nodes.empty()) return true;
   const Requirement here{"metadata.name", "In", nodes};

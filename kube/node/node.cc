@@ -62,7 +62,7 @@ class NodeReader {
     spec_.name = json::text(metadata, "name");
     if (const auto labels = json::member(metadata, "labels")) {
       for (const auto& [key, value] : json::Members(*labels)) {
-        if (value.is_string()) {
+        if (value.is_string() && key != kClaimable) {
           spec_.labels.push_back({std::string(key), std::string(json::text(value))});
         }
       }
@@ -119,7 +119,7 @@ class NodeReader {
     for (const auto& [name, count] : devices_->capacity) {
       capacity_[name] = std::max(capacity_[name], count);
     }
-    if (claimable > 0) spec_.extended.push_back({std::string(kClaimable), claimable});
+    if (claimable > 0) spec_.labels.push_back({std::string(kClaimable), "true"});
     if (!plugin && devices_->only_by_claim) {
       spec_.taints.push_back({std::string(kOnlyByClaim), "", "NoSchedule"});
     }

@@ -96,8 +96,8 @@ struct NodeDevices {
   friend bool operator==(const NodeDevices&, const NodeDevices&) = default;
 };
 
-// A node with devices of DRA has this extended resource, once for each device. A pod with
-// ResourceClaims requests the resource, so the pod gets only such nodes.
+// A node with devices of DRA has this label. A pod with ResourceClaims selects it, so the pod gets
+// only such nodes. A label of this name that the node has in the cluster does not count.
 inline constexpr std::string_view kClaimable = "subak.gpu/claimable";
 // A node has this taint if pods get its GPUs only by a ResourceClaim. A pod with ResourceClaims
 // tolerates the taint. Subak writes neither kClaimable nor this taint into the cluster.

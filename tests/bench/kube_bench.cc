@@ -8,6 +8,7 @@
 #include "row.h"
 #include "server/edge/cache/cluster_cache.h"
 #include "server/edge/client/watch_stream.h"
+#include "slice_text.h"
 
 namespace subak {
 namespace {
@@ -76,29 +77,6 @@ void run() {
   bench::row("watch_pod_bytes", entry, "bytes", 600, bench::Better::kLess, "the goal");
 }
 
-// The slice of a node with 8 GPUs, as NVIDIA's driver writes it.
-std::string slice(int i) {
-  const std::string n = std::to_string(i);
-  std::string devices;
-  for (int g = 0; g < 8; ++g) {
-    const std::string of = n + "-" + std::to_string(g);
-    devices +=
-        std::string(g == 0 ? "" : ",") + R"({"name":"gpu-)" + std::to_string(g) +
-        R"(","attributes":{"type":{"string":"gpu"},"uuid":{"string":"GPU-6f1c2a3b-0000-4000-)" +
-        of + R"("},"productName":{"string":"NVIDIA H100 80GB HBM3"},"brand":{"string":)" +
-        R"("Nvidia"},"architecture":{"string":"Hopper"},"cudaComputeCapability":{"version":)" +
-        R"("9.0.0"},"driverVersion":{"version":"580.65.6"},"cudaDriverVersion":{"version":)" +
-        R"("13.0.0"},"resource.kubernetes.io/pciBusID":{"string":"0000:)" + of +
-        R"("},"resource.kubernetes.io/pcieRoot":{"string":"pci0000:)" + std::to_string(g) +
-        R"("}},"capacity":{"memory":{"value":"81559Mi"}}})";
-  }
-  return R"({"type":"ADDED","object":{"kind":"ResourceSlice","metadata":{"name":"node-)" + n +
-         R"(-gpu.nvidia.com","resourceVersion":")" + n +
-         R"("},"spec":{"driver":"gpu.nvidia.com","nodeName":"node-)" + n +
-         R"(","pool":{"name":"node-)" + n +
-         R"(","generation":1,"resourceSliceCount":1},"devices":[)" + devices + "]}}}\n";
-}
-
 void read_slices() {
   constexpr int kNodes = 12'500;
   const ExtraGpuResources extra;
@@ -108,7 +86,7 @@ void read_slices() {
   double bare_ns = 0, read_ns = 0;
   const std::size_t heap = bench::heap_bytes();
   for (int i = 0; i < kNodes; ++i) {
-    const std::string line = slice(i);
+    const std::string line = bench::slice_text(i);
     bench::Stopwatch bare;
     bench::keep(parser.parse(line).error());
     bare_ns += bare.ns();

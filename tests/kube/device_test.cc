@@ -247,7 +247,7 @@ TEST(DeviceClaim, AddsToAPod) {
   PodShape shape;
   ASSERT_TRUE(two.add_to(shape));
   EXPECT_EQ(shape.gpus, 2);
-  EXPECT_THAT(shape.extended, ElementsAre(ResourceCount{std::string(kClaimable), 2}));
+  EXPECT_THAT(shape.node_selector, ElementsAre(Label{std::string(kClaimable), "true"}));
   ASSERT_EQ(shape.affinity.size(), 1u);
   EXPECT_THAT(shape.affinity[0].requirements,
               ElementsAre(Requirement{"metadata.name", "In", {"n2"}}));
@@ -294,8 +294,8 @@ TEST(NodeDevices, CountBesideTheDevicePlugin) {
   EXPECT_EQ(alone.gpus, 8);
   EXPECT_EQ(alone.unhealthy_gpus, 1);
   EXPECT_EQ(alone.product, "NVIDIA-H100-80GB-HBM3");
-  EXPECT_THAT(alone.labels, IsEmpty()) << "a selector must not match a label that is not there";
-  EXPECT_THAT(alone.extended, ElementsAre(ResourceCount{std::string(kClaimable), 7}));
+  EXPECT_THAT(alone.labels, ElementsAre(Label{std::string(kClaimable), "true"}))
+      << "no label of the product: a selector must not match a label that is not there";
   ASSERT_EQ(alone.taints.size(), 1u);
   EXPECT_EQ(alone.taints[0].key, kOnlyByClaim);
   EXPECT_EQ(alone.unfit, "");
@@ -303,6 +303,9 @@ TEST(NodeDevices, CountBesideTheDevicePlugin) {
   const NodeSpec both = node_with(&devices, R"({"nvidia.com/gpu":"8"})");
   EXPECT_EQ(both.gpus, 8);
   EXPECT_THAT(both.taints, IsEmpty());
+  // Nobody may write the label.
+  const Document document(R"({"metadata":{"name":"n","labels":{"subak.gpu/claimable":"true"}}})");
+  EXPECT_THAT(read_kube_node(document.root)->labels, IsEmpty());
   // A DeviceClass stands for nvidia.com/gpu.
   devices.only_by_claim = false;
   EXPECT_THAT(node_with(&devices, "{}").taints, IsEmpty());
