@@ -45,6 +45,7 @@ import cases_operator_upgrade  # noqa: E402, F401
 import cases_operators  # noqa: E402, F401
 import cases_owners  # noqa: E402, F401
 import cases_pods  # noqa: E402, F401
+import cases_recipes  # noqa: E402, F401
 import cases_refused  # noqa: E402, F401
 import cases_reports  # noqa: E402, F401
 import cases_shared  # noqa: E402, F401
@@ -69,6 +70,7 @@ SIDE_BY_SIDE = 5
 PEOPLE = [
     ("", ["pods", "pods/ephemeralcontainers", "pods/eviction", "pods/log", "events"], ["*"]),
     ("", ["namespaces"], ["get", "patch"]),
+    ("resource.k8s.io", ["resourceclaims", "resourceclaimtemplates"], ["*"]),
     *((group, ["*"], ["*"]) for group in ("batch", "apps", "policy", "jobset.x-k8s.io", "leaderworkerset.x-k8s.io",
                                                 "kubeflow.org")),
 ]

@@ -92,7 +92,8 @@ class Service(Listening):
                           "reclaimMinRun: 2s", "rdmaFabricLabel: e2e/fabric",
                           "alignmentNamespaces: [denied-unaligned=deny]",
                           "migRouting: [namespace=mig-route-to-slices:NVIDIA-H100-80GB-HBM3-MIG-1g.10gb]",
-                          "sharedRouting: [namespace=pod-routed-to-shared-gpus:NVIDIA-A10-SHARED]",
+                          "sharedRouting: [namespace=pod-routed-to-shared-gpus:NVIDIA-A10-SHARED, "
+                          "namespace=recipe-shared-notebooks:NVIDIA-A10-SHARED]",
                           "numaPolicyLabel: e2e/numa-policy", "numaGpusLabel: e2e/numa-gpus", ""])
 
     def command(self, *args, timeout=60):
