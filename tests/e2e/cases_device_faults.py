@@ -49,12 +49,15 @@ def claim_killed_before_it_is_allocated(c):
 def claim_that_ends_while_it_is_away(c):
     offer(c, gpus=2)
     make_template(c, "two", 2)
-    claiming(c, "runs", "two", run_seconds=3)
+    claiming(c, "runs", "two", run_seconds=8)
     c.runs("runs")
+    job = c.job_named("runs")["id"]
     c.service.kill()
     c.succeeded("runs")
     c.service.start()
     c.until(lambda: not c.subak_jobs(), "end of its job")
+    cause = c.service.json("job", "get", job)["cause"]
+    c.expect(cause == "CAUSE_FINISHED", f"it has finished, got {cause}")
     claiming(c, "next", "two", run_seconds=1)
     c.succeeded("next")
     charged(c, {"runs": 2, "next": 2})
