@@ -227,6 +227,7 @@ class Reader {
     r.pods = pods;
     if (!pod.mistakes.empty()) r.wrong = std::move(pod.mistakes.front());
     r.shape = std::move(pod.shape);
+    r.claims = !pod.claims.device.empty();
     r.stated = stated_gang_size(pod);
     return r.stated;
   }
@@ -259,7 +260,7 @@ std::uint64_t pods_together(const OwnerRecord& o, std::size_t role) {
   if (o.together == Together::kEachJob) return own.pods;
   std::uint64_t sum = 0;
   for (const OwnerRole& r : o.roles) {
-    if (r.shape.kind == GpuKind::kNone || r.independent) continue;
+    if (!r.has_gpus() || r.independent) continue;
     sum += o.together == Together::kAll ? std::uint64_t{r.copies} * r.pods : r.pods;
   }
   return sum;

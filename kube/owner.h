@@ -61,14 +61,20 @@ struct OwnerRole {
   std::uint32_t copies = 1;
   // How many pods of each copy run at once.
   std::uint32_t pods = 1;
-  // The request of each pod.
+  // The request of each pod, without the devices that it claims.
   PodShape shape;
+  // True: the pods claim devices (DRA). The owner does not say whether these are GPUs.
+  bool claims = false;
   // The gang size that the template states. 0: the template states none.
   std::uint32_t stated = 0;
   // True: the Job sets backoffLimitPerIndex, so each index fails and restarts by itself.
   bool independent = false;
   // Why a pod of this template can never start as it is written. nullopt: it can start.
   std::optional<Error> wrong;
+
+  // True if the pods count in a gang of GPU pods. Pods that claim devices do: their GPUs are known
+  // only when the claims exist.
+  bool has_gpus() const { return shape.kind != GpuKind::kNone || claims; }
 };
 
 // One owner as read from the API server.

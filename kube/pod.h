@@ -138,7 +138,8 @@ struct ContainerNote {
   Text huge_pages;
   // True: the container's security context is privileged, so it sees every device of the node.
   bool privileged = false;
-  // The requested CPU in thousandths, its text, and the list that has it ("requests" or "limits").
+  // The requested CPU in thousandths, its text, and the list that has it: "requests" or "limits".
+  // The API server copies a limit to a missing request, so of two equal amounts the limit counts.
   // 0: none.
   std::int64_t cpu_milli = 0;
   std::string cpu;

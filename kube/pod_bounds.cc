@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 
+#include "core/cut.h"
 #include "core/limits.h"
 #include "core/names.h"
 #include "core/printable.h"
@@ -18,7 +19,7 @@ struct BoundField {
   std::string_view field;  // the field begins with this
   std::string_view in_pod;
 };
-constexpr std::array<BoundField, 14> kPlaces{{
+constexpr std::array<BoundField, 13> kPlaces{{
     {"shape.node_selector, affinity", "spec"},
     {"shape.node_selector", "spec.nodeSelector"},
     {"shape.affinity", "spec.affinity.nodeAffinity"},
@@ -27,7 +28,6 @@ constexpr std::array<BoundField, 14> kPlaces{{
     {"shape.host_ports", "spec.containers[].ports"},
     {"shape.cpu_milli", "spec.containers[].resources[cpu]"},
     {"shape.memory_bytes", "spec.containers[].resources[memory]"},
-    {"shape.gpus", "spec.containers[].resources.limits[nvidia.com/gpu]"},
     {"shape.", "spec.containers[].resources"},
     {"shape", "spec"},
     {"ns", "metadata.namespace"},
@@ -35,7 +35,17 @@ constexpr std::array<BoundField, 14> kPlaces{{
     {"name", "metadata.name"},
 }};
 
+// The GPUs of all containers, under the name that they have there. Claimed GPUs are in none.
+std::string gpu_field(const Pod& pod) {
+  const auto has_gpus = [](const ContainerNote& note) { return note.gpus > 0; };
+  const auto first = std::find_if(pod.containers.begin(), pod.containers.end(), has_gpus);
+  const std::string_view name =
+      first == pod.containers.end() ? names::kGpu : std::string_view(first->gpu_resource);
+  return "spec.containers[].resources.limits[" + cut_text(name) + "]";
+}
+
 std::string field_in_pod(const Pod& pod, std::string_view field) {
+  if (field == "shape.gpus") return gpu_field(pod);
   if (field == "account") return key_field("", pod.keys.account, names::kAccount);
   if (field == "user") return key_field("", pod.keys.user, names::kUser);
   if (field == "gang") return key_field("", pod.keys.job, names::kJob);

@@ -357,9 +357,18 @@ void Reader::read_lists(const Lists& lists, const Place* place, ContainerNote& n
       pod_.claims.by_template = false;
     }
   };
-  for (const auto& [name, value] : lists.requests) one(name, value, "requests");
+  // The API server copies a limit to a missing request. So of two equal amounts, the user wrote the
+  // limit.
+  const auto is_copy = [&](Text name, json::Value limit) {
+    const auto request = lists.requests.find(name);
+    return !request || read_amount(*request).value == read_amount(limit).value;
+  };
+  for (const auto& [name, value] : lists.requests) {
+    const auto limit = lists.limits.find(name);
+    if (!limit || !is_copy(name, *limit)) one(name, value, "requests");
+  }
   for (const auto& [name, value] : lists.limits) {
-    if (!lists.requests.find(name)) one(name, value, "limits");
+    if (is_copy(name, value)) one(name, value, "limits");
   }
 }
 

@@ -74,10 +74,18 @@ TEST(Alignment, OneGpuNeedsNoAlignment) {
 
 TEST(Alignment, AsksForWholeCpus) {
   const std::string part = R"("nvidia.com/gpu":"2","cpu":"1500m","memory":"1Gi")";
+  const char* const limit =
+      "spec.containers[0].resources.limits[cpu]: was \"1500m\", want whole CPUs such as \"2\": "
+      "parts of a CPU are not aligned";
+  EXPECT_THAT(warnings(test::pod(with("c", part, ""))), ElementsAre(limit));
+  EXPECT_THAT(warnings(test::pod(with("c", part, R"("cpu":"1.5")"))), ElementsAre(limit))
+      << "the API server copies the limit";
   EXPECT_THAT(
-      warnings(test::pod(with("c", part, R"("cpu":"1.5")"))),
-      ElementsAre("spec.containers[0].resources.requests[cpu]: was \"1.5\", want whole CPUs "
-                  "such as \"2\": parts of a CPU are not aligned"));
+      warnings(test::pod(with("c", part, R"("cpu":"500m")"))),
+      ElementsAre("spec.containers[0].resources.requests[cpu]: was \"500m\", want \"1500m\" as the "
+                  "limit: only Guaranteed pods are aligned",
+                  "spec.containers[0].resources.requests[cpu]: was \"500m\", want whole CPUs such "
+                  "as \"1\": parts of a CPU are not aligned"));
 }
 
 TEST(Alignment, NetworkCardsAndHugePagesBelongBesideTheGpus) {

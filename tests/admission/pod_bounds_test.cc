@@ -136,6 +136,10 @@ TEST(PodBounds, AtTheBoundItIsGatedAndTaken) {
 TEST(PodBounds, BeyondItIsDeniedWithItsField) {
   const Case cases[] = {
       {pod(whole("65")), "spec.containers[].resources.limits[nvidia.com/gpu]"},
+      {pod(whole("0", "", R"(,"nvidia.com/mig-1g.10gb":"65")")),
+       "spec.containers[].resources.limits[nvidia.com/mig-1g.10gb]"},
+      {pod(whole("0", "", R"(,"nvidia.com/gpu.shared":"65")")),
+       "spec.containers[].resources.limits[nvidia.com/gpu.shared]"},
       {pod(whole("1", "", R"(,"memory":"1Ei")")), "spec.containers[].resources[memory]"},
       {pod(whole("1", "", R"(,"cpu":"2M")")), "spec.containers[].resources[cpu]"},
       {pod(whole("1", "", R"(,"x.y/z":"2E")")), "spec.containers[].resources"},

@@ -13,6 +13,7 @@ import objects as o
 from kube_api import ApiError
 
 GATE = "subak.gpu/queue"
+GPU = o.GPU
 ALL = []  # of all files, in their order
 WAIT_S = 60
 POLL_S = 0.2
@@ -99,6 +100,7 @@ class Case:
         self.node_names = []
         self.promised = set()  # accounts with a quota
         self.judges_itself = False  # what its account pays
+        self.parts = {GPU: 1}  # {resource, or (node, resource): which part of a card it is}
 
     # The world of a case.
 
@@ -319,15 +321,19 @@ class Case:
         """(GPU-seconds of the kubelet's log, by how much the ledger may differ)"""
         total, slack = 0, 0
         for pod in self.log():
-            if "bound" not in pod or "rejected" in pod or not pod["gpus"]:
+            gpus = sum(self.part_of(pod["node"], name) * count for name, count in pod["holds"].items())
+            if "bound" not in pod or "rejected" in pod or not gpus:
                 continue
             if "finished" not in pod:
                 raise Failed(f"pod {pod['name']} has not finished by the kubelet's log")
             begin_s = pod["bound"]["bound_s"] or int(pod["bound"]["at"])
-            total += pod["gpus"] * (pod["finished"]["finished_s"] - begin_s)
+            total += gpus * (pod["finished"]["finished_s"] - begin_s)
             # Of a machine that died the last heartbeat is known, not the end.
-            slack += pod["gpus"] * (SLACK_S + (HEARTBEAT_S + 1 if pod["finished"].get("lost") else 0))
+            slack += gpus * (SLACK_S + (HEARTBEAT_S + 1 if pod["finished"].get("lost") else 0))
         return total, slack
+
+    def part_of(self, node, resource):
+        return self.parts.get((node, resource), self.parts.get(resource, 0))
 
     def used_s(self):
         return self.service.used_s(self.account)
@@ -342,7 +348,7 @@ class Case:
             if abs(used - expected) <= slack:
                 return
             time.sleep(POLL_S)
-        raise Failed(f"used {used:.1f} GPU-s in the ledger, the kubelet saw {expected}, want within {slack}")
+        raise Failed(f"used {used:.2f} GPU-s in the ledger, the kubelet saw {expected:.2f}, want within {slack}")
 
 
 def dashed(notes):

@@ -99,7 +99,10 @@ def held_s(c, counts):
 
 def charged(c, counts):
     expected, slack = held_s(c, counts), SLACK_S * sum(counts.values())
-    c.until(lambda: abs(c.used_s() - expected) <= slack, f"{expected} GPU-s in the ledger, +- {slack}; not more")
+    try:
+        c.until(lambda: abs(c.used_s() - expected) <= slack, "", 10)
+    except Failed as error:
+        raise Failed(f"used {c.used_s():.2f} GPU-s in the ledger, the kubelet saw {expected}, want within {slack}") from error
 
 
 def gpus_of(c, node):

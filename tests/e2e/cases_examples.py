@@ -1,62 +1,26 @@
-"""The manifests of docs/workloads.md, as they stand there. Of each pod only what plays it is added: which nodes it may
-have, and how long it runs."""
+"""The manifests of docs/workloads.md, as they stand there."""
 
 import json
-import os
 import re
 
 import objects as o
 from case import ALL, case, has_gate, node_of
 from cases_jobs import rows_of, together
 from cases_operators import set_completed
-from operators import must, objects_of
+import pages
+from pages import has_gpus, manifest_in, parts
 
-PAGE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "docs", "workloads.md")
 MIG, SHARED = "nvidia.com/mig-1g.10gb", "nvidia.com/gpu.shared"
 
 
 def examples():
     """{heading: its manifest}, in the order of the page."""
-    with open(PAGE, encoding="utf-8") as file:
-        section = file.read().split("\n## Examples\n")[1].split("\n## ")[0]
-    found = {}
-    for part in section.split("\n### ")[1:]:
-        heading, text = part.split("\n", 1)
-        found[heading] = re.search(r"```yaml\n(.*?)```", text, re.S).group(1)
-    return found
-
-
-def templates_in(obj):
-    """Each pod or pod template in it."""
-    if isinstance(obj, list):
-        for item in obj:
-            yield from templates_in(item)
-    elif isinstance(obj, dict):
-        if "containers" in (obj.get("spec") or {}):
-            yield obj
-        else:
-            yield from templates_in(list(obj.values()))
+    return {heading: manifest_in(part) for heading, part in parts("workloads.md", 3, "Examples").items()}
 
 
 def apply(c, heading, run_seconds=None):
-    """Makes what stands under the heading. `run_seconds(template)`: how long such a pod runs; None: as its kind does."""
-    text = must(c.world.plane, "create", "--dry-run=client", "--validate=strict", "-o", "json", "-f", "-",
-                text_in=examples()[heading])  # fmt: skip
-    made = []
-    for obj in objects_of(text):
-        for template in templates_in(obj):
-            template["spec"].setdefault("nodeSelector", {})["e2e/pool"] = c.ns
-            seconds = run_seconds and run_seconds(template)
-            if seconds is not None:
-                notes = template.setdefault("metadata", {}).setdefault("annotations", {})
-                notes["e2e/run-seconds"] = str(seconds)
-        obj["metadata"]["namespace"] = c.ns
-        made.append(c.ana.create(obj))
-    return made
-
-
-def has_gpus(template):
-    return "nvidia.com/" in json.dumps(template["spec"]["containers"])
+    """Makes what stands under the heading."""
+    return pages.apply(c, examples()[heading], run_seconds)
 
 
 @case()

@@ -6,6 +6,7 @@ Source: kubernetes-sigs/dra-driver-nvidia-gpu, api/nvidia.com/resource/v1beta1 a
 """
 
 import threading
+import time
 
 from kube_api import Api, ApiError, Reflector
 
@@ -84,6 +85,7 @@ class Driver:
         self.lock = threading.Lock()
         self.withheld = set()  # namespaces whose templates are not made
         self.not_ready = set()  # names of nodes
+        self.kept = set()  # namespaces whose ComputeDomains do not go
         self.made = {}
         self.domains = None
 
@@ -91,8 +93,8 @@ class Driver:
         """The kind, the class, and the controller; once."""
         if self.domains is not None:
             return
-        for obj in (DEFINITION, DEVICE_CLASS):
-            self.api.create(obj)
+        self.install_kind()
+        self.api.create(DEVICE_CLASS)
         self.domains = Reflector(self.api, "ComputeDomain", self.on_domain, lambda _: None)
         self.pods = Reflector(self.api, "Pod", self.on_pod, self.on_pod)
         self.domains.start()
@@ -102,9 +104,20 @@ class Driver:
         for name in names:
             self.api.create(slice_of(self.api.get("Node", "", name)))
 
+    def remove_kind(self):
+        """As if the driver's chart had been uninstalled; install_kind() undoes it."""
+        name = DEFINITION["metadata"]["name"]
+        self.api.delete("CustomResourceDefinition", "", name)
+        while self.api.get("CustomResourceDefinition", "", name):
+            time.sleep(0.2)
+
+    def install_kind(self):
+        self.api.create(DEFINITION)
+
     def release(self, namespace):
-        """Makes the templates that were withheld."""
+        """Makes the templates that were withheld, and lets go what was kept."""
         self.withheld.discard(namespace)
+        self.kept.discard(namespace)
         for domain in self.api.list("ComputeDomain", namespace):
             self.on_domain(domain)
 
@@ -127,7 +140,7 @@ class Driver:
         self.made.setdefault(namespace, set()).add(uid)
         template = domain["spec"]["channel"]["resourceClaimTemplate"]["name"]
         if "deletionTimestamp" in meta:
-            return self.end(domain, template)
+            return None if namespace in self.kept else self.end(domain, template)
         if LABEL not in meta.get("finalizers", []):
             body = {"metadata": {"uid": uid, "finalizers": [*meta.get("finalizers", []), LABEL]}}
             self.api.patch("ComputeDomain", namespace, meta["name"], body)

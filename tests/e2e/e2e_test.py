@@ -27,20 +27,28 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, HERE)
 import case as cases  # noqa: E402
 import cases_admission  # noqa: E402, F401
+import cases_aligned  # noqa: E402, F401
 import cases_claims  # noqa: E402, F401
+import cases_device_faults  # noqa: E402, F401
+import cases_device_kinds  # noqa: E402, F401
 import cases_devices  # noqa: E402, F401
+import cases_domain_steps  # noqa: E402, F401
 import cases_domains  # noqa: E402, F401
 import cases_examples  # noqa: E402, F401
 import cases_faults  # noqa: E402, F401
 import cases_jobs  # noqa: E402, F401
 import cases_judges  # noqa: E402, F401
+import cases_mig  # noqa: E402, F401
 import cases_modes  # noqa: E402, F401
 import cases_nodes  # noqa: E402, F401
+import cases_operator_upgrade  # noqa: E402, F401
 import cases_operators  # noqa: E402, F401
 import cases_owners  # noqa: E402, F401
 import cases_pods  # noqa: E402, F401
+import cases_recipes  # noqa: E402, F401
 import cases_refused  # noqa: E402, F401
 import cases_reports  # noqa: E402, F401
+import cases_shared  # noqa: E402, F401
 import cases_told  # noqa: E402, F401
 import cases_leave  # noqa: E402, F401, I001  the last ones: they take labels and modes of all away
 from case import Case, Failed, KubeletLog, has_gate  # noqa: E402
@@ -62,6 +70,7 @@ SIDE_BY_SIDE = 5
 PEOPLE = [
     ("", ["pods", "pods/ephemeralcontainers", "pods/eviction", "pods/log", "events"], ["*"]),
     ("", ["namespaces"], ["get", "patch"]),
+    ("resource.k8s.io", ["resourceclaims", "resourceclaimtemplates"], ["*"]),
     *((group, ["*"], ["*"]) for group in ("batch", "apps", "policy", "jobset.x-k8s.io", "leaderworkerset.x-k8s.io",
                                                 "kubeflow.org")),
 ]
@@ -140,7 +149,8 @@ class World:
         """What is wrong after all cases."""
         self.log.read()
         for row in self.log.double_booked:
-            yield f"booked twice: {row['gpus']} GPUs of {row['node']} for {row['ns']}/{row['name']}"
+            what = row.get("why") or row["holds"]
+            yield f"booked twice: {what} of {row['node']} for {row['ns']}/{row['name']}"
         left = [p for p in self.admin.list("Pod") if p["metadata"]["namespace"] not in ("kube-system",)]
         if left:
             gated = sum(has_gate(p) for p in left)

@@ -20,6 +20,7 @@ COLLECTIONS = {
     "Event": ("/api/v1", "events"),
     "Job": ("/apis/batch/v1", "jobs"),
     "Deployment": ("/apis/apps/v1", "deployments"),
+    "DaemonSet": ("/apis/apps/v1", "daemonsets"),
     "ReplicaSet": ("/apis/apps/v1", "replicasets"),
     "StatefulSet": ("/apis/apps/v1", "statefulsets"),
     "JobSet": ("/apis/jobset.x-k8s.io/v1alpha2", "jobsets"),

@@ -13,12 +13,16 @@ What a pod's annotations say, as no container really runs:
   e2e/exit-code       of its end; default 0
   e2e/fail-first      so many pods of its owner end with 1, the later ones as above
   e2e/fail-where      KEY=VALUE: a pod with this label ends with 1, a second after its start
-  e2e/reject-first    so many pods of its owner are turned away (UnexpectedAdmissionError)
+  e2e/reject-first    so many pods of its owner are turned away, with the error of e2e/reject-error
+  e2e/reject-error    default UnexpectedAdmissionError
   e2e/restarts        the container ends and starts so often before its end
   e2e/stop-seconds    from its deletion to the end of its containers; default 0
 And a Node's:
   e2e/gpus            how many whole GPUs it has; default 8
   e2e/resources       what else its device plugins offer, JSON: {"nvidia.com/mig-1g.10gb": 56}
+  e2e/plugin          "off": the device plugin does not run, so none of its GPUs and slices is allocatable; "gone": for so
+                      long that the kubelet has forgotten their number
+  e2e/rejects         an error with which it turns away every pod that holds GPUs or slices
   e2e/power           "off": the machine is dead until that goes; its containers ended at that instant
 """
 
@@ -33,13 +37,19 @@ import time
 from datetime import datetime, timezone
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+from claimed import Claimed, served_by_claims  # noqa: E402
 from kube_api import Api, ApiError, Reflector, STRATEGIC_PATCH  # noqa: E402
 
-GPU = "nvidia.com/gpu"
+VENDOR = "nvidia.com/"
+GPU = VENDOR + "gpu"
 HEARTBEAT_S = 4
 SHARDS = 6
 NEVER = object()
-TURNED_AWAY = "Allocate failed due to requested number of devices unavailable for nvidia.com/gpu, which is unexpected"
+UNEXPECTED = "UnexpectedAdmissionError"
+TURNED_AWAY = {
+    UNEXPECTED: "Allocate failed due to requested number of devices unavailable for nvidia.com/gpu, which is unexpected",
+    "TopologyAffinityError": "Resources cannot be allocated with Topology locality",
+}
 
 
 def utc(seconds=None):
@@ -53,16 +63,31 @@ def seconds_of(text):
     return int(datetime.strptime(text, "%Y-%m-%dT%H:%M:%SZ").replace(tzinfo=timezone.utc).timestamp())
 
 
-def gpus_of(pod):
+def held_of(pod, resource):
     """What the pod holds: its containers and sidecars together, or an init container's more."""
 
     def of(container):
-        return int(container.get("resources", {}).get("limits", {}).get(GPU, 0))
+        return int(container.get("resources", {}).get("limits", {}).get(resource, 0))
 
     inits = pod["spec"].get("initContainers", [])
     sidecars = sum(of(c) for c in inits if c.get("restartPolicy") == "Always")
     together = sum(of(c) for c in pod["spec"]["containers"]) + sidecars
     return max([together, *(of(c) + sidecars for c in inits if c.get("restartPolicy") != "Always")])
+
+
+def held_by(pod):
+    """{resource of a device plugin of NVIDIA: how many the pod holds}"""
+    containers = pod["spec"]["containers"] + pod["spec"].get("initContainers", [])
+    names = {name for c in containers for name in c.get("resources", {}).get("limits", {}) if name.startswith(VENDOR)}
+    names -= served_by_claims(pod)
+    return {name: count for name in sorted(names) if (count := held_of(pod, name))}
+
+
+def offered_by(node):
+    """{resource: how many its device plugins offer, as the annotations say}"""
+    notes = node["metadata"].get("annotations", {})
+    others = {name: int(count) for name, count in json.loads(notes.get("e2e/resources", "{}")).items()}
+    return {GPU: int(notes.get("e2e/gpus", "8"))} | others
 
 
 def says_ready(node):
@@ -79,7 +104,7 @@ class Log:
         meta = pod["metadata"]
         node = pod["spec"].get("nodeName", "")
         line = {"at": round(time.time(), 3), "event": event, "uid": meta["uid"], "ns": meta["namespace"],
-                "name": meta["name"], "node": node, "gpus": gpus_of(pod), **more}  # fmt: skip
+                "name": meta["name"], "node": node, "gpus": held_of(pod, GPU), "holds": held_by(pod), **more}  # fmt: skip
         with self.lock:
             self.file.write(json.dumps(line) + "\n")
             self.file.flush()
@@ -89,8 +114,11 @@ class Fleet:
     """The nodes: what each has, who uses it, and which are off."""
 
     def __init__(self, api):
-        self.api, self.lock = api, threading.Lock()
-        self.gpus, self.used, self.off, self.ready = {}, {}, set(), set()
+        self.api, self.lock, self.claimed = api, threading.Lock(), Claimed(api)
+        self.offered, self.used, self.off, self.ready = {}, {}, set(), set()
+        self.said = {}  # node: what its annotations said of its devices
+        self.reported = {}  # node: the resources that it ever reported
+        self.errors = {}  # node: with which it turns pods away
         self.first = {}  # (what, owner uid): how many pods of it came
 
     def on_node(self, node):
@@ -100,43 +128,55 @@ class Fleet:
             return None
         name, notes = meta["name"], meta.get("annotations", {})
         with self.lock:
-            self.gpus[name] = int(notes.get("e2e/gpus", "8"))
+            self.offered[name] = offered_by(node)
+            says = (self.offered[name], notes.get("e2e/plugin"))
+            changed = self.said.get(name, says) != says
+            self.said[name] = says
+            self.errors[name] = notes.get("e2e/rejects", "")
             was_off, is_off = name in self.off, notes.get("e2e/power") == "off"
             (self.off.add if is_off else self.off.discard)(name)
             known = name in self.ready
             self.ready.add(name)
-        if not is_off and (not known or not says_ready(node)):
+        if not is_off and (not known or changed or not says_ready(node)):
             self.report(name, node)
         return (name, is_off) if was_off != is_off or not known else None
 
     def on_gone(self, node):
         name = node["metadata"]["name"]
         with self.lock:
-            for table in (self.gpus, self.used):
+            for table in (self.offered, self.used, self.said, self.reported, self.errors):
                 table.pop(name, None)
             self.off.discard(name)
             self.ready.discard(name)
 
     def serves(self, node):
         with self.lock:
-            return node in self.gpus and node not in self.off
+            return node in self.offered and node not in self.off
+
+    def rejects(self, node):
+        """The error with which it turns pods away; empty: it takes them."""
+        with self.lock:
+            return self.errors.get(node, "")
 
     def knows(self, node):
         with self.lock:
-            return node in self.gpus
+            return node in self.offered
 
-    def take(self, node, uid, gpus):
+    def take(self, node, uid, holds):
         """False: the node has not as many left."""
         with self.lock:
-            users = self.used.setdefault(node, {})
-            if uid not in users and sum(users.values()) + gpus > self.gpus.get(node, 0):
-                return False
-            users[uid] = gpus
+            users, offered = self.used.setdefault(node, {}), self.offered.get(node, {})
+            if uid not in users:
+                for name, count in holds.items():
+                    if sum(user.get(name, 0) for user in users.values()) + count > offered.get(name, 0):
+                        return False
+            users[uid] = holds
             return True
 
     def give(self, node, uid):
         with self.lock:
             self.used.get(node, {}).pop(uid, None)
+        self.claimed.give(uid)
 
     def is_one_of_first(self, what, owner, most):
         with self.lock:
@@ -145,17 +185,20 @@ class Fleet:
             return count < most
 
     def report(self, name, node):
+        notes = node["metadata"].get("annotations", {})
+        counts, plugin = offered_by(node), notes.get("e2e/plugin")
+        known = self.reported.setdefault(name, set())
+        known |= {resource for resource, count in counts.items() if count}
         kinds = {"cpu": "192", "memory": "1536Gi", "ephemeral-storage": "1Ti", "pods": "110"}
-        if self.gpus[name]:
-            kinds[GPU] = str(self.gpus[name])
-        others = json.loads(node["metadata"].get("annotations", {}).get("e2e/resources", "{}"))
-        kinds |= {resource: str(count) for resource, count in others.items()}
+        kinds |= {resource: str(counts.get(resource, 0)) for resource in known}
+        none = {resource: "0" for resource in known if plugin and resource.startswith(VENDOR)}
+        capacity = kinds | none if plugin == "gone" else kinds
         condition = {"type": "Ready", "status": "True", "reason": "KubeletReady", "lastHeartbeatTime": utc(),
                      "lastTransitionTime": utc()}  # fmt: skip
         info = {"kubeletVersion": "v1.36.0", "machineID": name, "systemUUID": name, "bootID": name,
                 "kernelVersion": "", "osImage": "", "containerRuntimeVersion": "", "kubeProxyVersion": "",
                 "operatingSystem": "linux", "architecture": "amd64"}  # fmt: skip
-        body = {"status": {"capacity": kinds, "allocatable": kinds, "conditions": [condition], "nodeInfo": info}}
+        body = {"status": {"capacity": capacity, "allocatable": kinds | none, "conditions": [condition], "nodeInfo": info}}
         self.beat(name, node["metadata"]["uid"])
         self.api.patch("Node", "", name, body, "status", STRATEGIC_PATCH)
 
@@ -299,19 +342,25 @@ class Shard(threading.Thread):
     def admit(self, mine):
         scheduled = next((c for c in mine.pod["status"].get("conditions", []) if c["type"] == "PodScheduled"), {})
         self.log.write("bound", mine.pod, bound_s=seconds_of(scheduled.get("lastTransitionTime")))
-        gpus = gpus_of(mine.pod)
-        first = int(mine.number("reject-first"))
+        holds, first = held_by(mine.pod), int(mine.number("reject-first"))
+        error = self.fleet.rejects(mine.node) if holds else ""
         if first and self.fleet.is_one_of_first("reject", mine.owner(), first):
-            self.reject(mine, "rejected")
-        elif not self.fleet.take(mine.node, mine.uid, gpus):
-            self.reject(mine, "double_booked")
+            error = mine.note("reject-error", UNEXPECTED)
+        if error:
+            self.reject(mine, "rejected", error)
+        elif not self.fleet.take(mine.node, mine.uid, holds):
+            self.reject(mine, "double_booked", UNEXPECTED)
+        elif why := self.fleet.claimed.take(mine.pod):
+            self.reject(mine, "double_booked", UNEXPECTED, why=why)
         else:
             self.later(mine.number("start-seconds"), self.started, mine)
 
-    def reject(self, mine, event):
+    def reject(self, mine, event, error, **more):
         mine.ended = True
-        self.log.write(event, mine.pod)
-        self.patch_status(mine, {"phase": "Failed", "reason": "UnexpectedAdmissionError", "message": TURNED_AWAY})
+        self.fleet.give(mine.node, mine.uid)
+        self.log.write(event, mine.pod, **more)
+        text = TURNED_AWAY.get(error, f"Pod was rejected: {error}")
+        self.patch_status(mine, {"phase": "Failed", "reason": error, "message": text})
 
     def started(self, mine):
         if mine.ended or mine.stopping:

@@ -91,7 +91,10 @@ class Service(Listening):
         return "\n".join([*lines, "patience: 10s", "halfLife: 1h", "timeLimitGrace: 2s", "reclaim: on",
                           "reclaimMinRun: 2s", "rdmaFabricLabel: e2e/fabric",
                           "alignmentNamespaces: [denied-unaligned=deny]",
-                          "sharedRouting: [namespace=pod-routed-to-shared-gpus:NVIDIA-A10-SHARED]", ""])
+                          "migRouting: [namespace=mig-route-to-slices:NVIDIA-H100-80GB-HBM3-MIG-1g.10gb]",
+                          "sharedRouting: [namespace=pod-routed-to-shared-gpus:NVIDIA-A10-SHARED, "
+                          "namespace=recipe-shared-notebooks:NVIDIA-A10-SHARED]",
+                          "numaPolicyLabel: e2e/numa-policy", "numaGpusLabel: e2e/numa-gpus", ""])
 
     def command(self, *args, timeout=60):
         """(exit code, stdout, stderr) of `subak ARGS`."""

@@ -43,6 +43,18 @@ TEST(Owner, AnIndexedJobOfAllItsCompletionsIsAGang) {
   EXPECT_EQ(o->backoff_limit, 6);
 }
 
+TEST(Owner, PodsThatClaimDevicesCountInTheGang) {
+  const std::string claims =
+      R"("template":{"spec":{"resourceClaims":[{"name":"d","resourceClaimTemplateName":"four"}],)"
+      R"("containers":[{"name":"c","resources":{"claims":[{"name":"d"}]}}]}})";
+  const auto o =
+      read(job(R"("completionMode":"Indexed","completions":2,"parallelism":2,)" + claims));
+  ASSERT_TRUE(o.ok()) << o.error().message();
+  EXPECT_EQ(o->roles.at(0).shape.kind, GpuKind::kNone);
+  EXPECT_TRUE(o->roles.at(0).has_gpus());
+  EXPECT_EQ(o->gang_size(0), 2u);
+}
+
 // kueue#13482, KEP-3850: each index fails, and is made again, by itself.
 TEST(Owner, IndexesThatFailByThemselvesAreNoGang) {
   const std::string spec = R"("completionMode":"Indexed","completions":3,"parallelism":3,)"

@@ -175,8 +175,9 @@ void ClusterCache::see_pod(const WatchEvent& event, std::int64_t monotonic_ms, b
   if (entry.gpu && record.size_of_owner) entry.gpu->size_changes = true;
   if (entry.gpu) record.size_of_owner = entry.gpu->size_changes;
   if (entry.gpu && record.gated) leave_gang(uid, entry, record);
-  const bool counts =
-      pod.asks_gpu() || entry.told != 0 || (!entry.node.empty() && record.ended == Cause::kNone);
+  // The claims of a pod that has ended are not read. It may have ended before this session.
+  const bool may_be_known = record.ended == Cause::kNone || !pod.claims.device.empty();
+  const bool counts = pod.asks_gpu() || entry.told != 0 || (!entry.node.empty() && may_be_known);
   if (counts) tell_pod(uid, record);
   if (counts && entry.gpu) tell_late_pods(uid, entry, pod, record);
   if (entry.gpu && entry.gpu->ended) tell_if_gone(entry.gpu->gang_owner);

@@ -68,7 +68,7 @@ void OwnerCache::read(const WatchEvent& event, OwnerEntry& entry) const {
       const OwnerRole& made = owner->roles[role];
       entry.gangs.emplace_back(made.name, owner->gang_size(role));
       entry.groups = made.copies;
-      if (made.shape.kind == GpuKind::kNone) entry.without_gpus += made.pods;
+      if (!made.has_gpus()) entry.without_gpus += made.pods;
     }
   }
   entry.resource_version = json::text_in(event.object, "metadata", "resourceVersion");

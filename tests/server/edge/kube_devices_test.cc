@@ -262,6 +262,18 @@ TEST_F(KubeDevices, PodsThatWaitForThePayerOfTheirClaimAreNonGpuMembers) {
   EXPECT_EQ(record()->gang_size, 1u) << "only the payer requests GPUs";
 }
 
+TEST_F(KubeDevices, APodThatEndedBeforeTheSessionIsToldWithItsEnd) {
+  see_class();
+  see_slice("s1", "n1", 1, 1, 4);
+  see_template("one", 2);
+  see_claiming("1", kOfTemplate, "n1", "Succeeded");
+  const auto ended = record();
+  ASSERT_TRUE(ended) << "else the core takes the pod for vanished";
+  EXPECT_EQ(ended->ended, Cause::kFinished);
+  see_claiming("1", kOfTemplate, "n1", "Succeeded");
+  EXPECT_FALSE(record()) << "once";
+}
+
 TEST_F(KubeDevices, AClaimThatVanishesClosesTheGateAgain) {
   see_class();
   see_slice("s1", "n1", 1, 1, 4);
