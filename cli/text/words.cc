@@ -236,7 +236,8 @@ std::string rejection_text(const v1::JobRejection& rejection) {
 
 std::string compute_domain_text(const v1::ComputeDomain& domain) {
   std::string text = domain.name() + ", ";
-  if (domain.state() == "waiting") return text + "waiting for its claim template; no gate opens";
+  if (domain.state() == "waiting")
+    return text + "waiting for its ResourceClaimTemplate; no gate opens";
   if (domain.state() == "joining") return text + "no node has joined yet";
   if (domain.state() == "ending") return text + "is being deleted";
   text += std::to_string(domain.ready_nodes()) + " of " + std::to_string(domain.nodes()) +
