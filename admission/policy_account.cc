@@ -121,7 +121,7 @@ std::optional<Decision> not_entitled(const Context& c, const Pod& pod, const std
   if (rule.kind == BindingKind::kDrain) {
     return denied(Because::kDraining, 403,
                   "metadata.namespace: " + name +
-                      " is draining and takes nothing new; use another account or wait until an "
+                      " is draining and accepts no new jobs; use another account or wait until an "
                       "operator resumes it");
   }
   const std::string asks = "spec.containers[].resources.limits[" + gpu_resource(pod.shape) +
@@ -145,8 +145,8 @@ void warn_of_drain(const Context& c, const Pod& pod, Decision& d) {
   const auto drain = c.view.accounts->refusal(leaf_path(c, pod), {}, Asking::kSubmit);
   if (!drain) return;
   d.warn(cut_text(name_of(*drain->row)) +
-         " is draining and takes nothing new: this pod waits until an operator resumes it, unless "
-         "it belongs to a job that was there before");
+         " is draining and accepts no new jobs: this pod waits until an operator resumes it, "
+         "unless it belongs to a job that was there before");
 }
 
 }  // namespace subak::policy

@@ -115,11 +115,11 @@ std::optional<Error> replica_gap(const Pod& pod) {
   const auto several = std::find_if(pod.containers.begin(), pod.containers.end(),
                                     [](const ContainerNote& n) { return n.gpus > 1; });
   if (several == pod.containers.end()) return std::nullopt;
-  return Error{
-      ErrorCode::kInvalid,
-      several->field + ".resources.limits[" + cut_text(several->gpu_resource) + "]",
-      std::to_string(several->gpus),
-      "want \"1\": replicas may be parts of one card, and many device plugins refuse more"};
+  return Error{ErrorCode::kInvalid,
+               several->field + ".resources.limits[" + cut_text(several->gpu_resource) + "]",
+               std::to_string(several->gpus),
+               "want \"1\": several replicas may be parts of one GPU, and many device plugins "
+               "refuse more than one"};
 }
 
 }  // namespace

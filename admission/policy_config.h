@@ -12,11 +12,11 @@
 
 namespace subak {
 
-// What happens to a pod that requests devices by DRA (a resource claim, or a device class as a
-// resource). The webhook does not know whether these devices are GPUs; the edge finds out.
+// What happens to a pod that requests devices by DRA (a ResourceClaim, or a device class as an
+// extended resource). The webhook does not know whether these devices are GPUs; the edge finds out.
 enum class DeviceClaims : std::uint8_t {
   // The pod gets the gate, with the reason device_claim. It waits until the edge knows which GPUs
-  // the pod's claims request.
+  // the pod's ResourceClaims request.
   kGate,
   // Denied with 403.
   kDeny,

@@ -1,5 +1,5 @@
-// The ComputeDomain of a pod's gang. The webhook adds the claim, since the claims of a pod cannot
-// change later. The edge makes the ComputeDomain when the gang starts.
+// The ComputeDomain of a pod's gang. The webhook adds the ResourceClaim, since a pod's
+// ResourceClaims cannot change later. The edge makes the ComputeDomain when the gang starts.
 #include <algorithm>
 
 #include "admission/policy_parts.h"

@@ -1,5 +1,5 @@
-// GPUs that a pod would see without a request: through its containers, its volumes, or a claim for
-// devices that Subak does not count yet.
+// GPUs that a pod would see without a request: through its containers, its volumes, or a
+// ResourceClaim for devices that Subak does not count yet.
 #include <algorithm>
 
 #include "admission/policy_parts.h"
@@ -11,7 +11,8 @@ namespace {
 constexpr std::string_view kAskFirst =
     "want GPUs asked for by resources.limits, as nvidia.com/gpu: 1, so that they can be shared out";
 constexpr std::string_view kAskForAll =
-    "want it left out, or as many GPUs asked for as the node has: it shows more than the request";
+    "want it left out, or all GPUs of the node requested: it shows the container more GPUs than "
+    "the pod requests";
 
 // True if the pod requests every GPU of any node that could hold it. If no such node is known yet
 // the answer is unknown, and the pod does not start either.
@@ -88,14 +89,16 @@ std::optional<Decision> claim_refusal(const Context& c, const Pod& pod) {
   }
   return denied(Because::kDeviceClaim, 403,
                 Error{ErrorCode::kDenied, pod.claims.device, "",
-                      "asks for devices by a claim, which this cluster's policy forbids; " +
+                      "asks for devices by a ResourceClaim or a device class, which this cluster's "
+                      "policy forbids; " +
                           std::string(kAskFirst)}
                     .message());
 }
 
 std::string claim_warning(const Pod& pod) {
   return "DeviceClaim: " + cut_text(pod.claims.device) +
-         " asks for devices by a claim; the pod waits until Subak knows which GPUs these are";
+         " asks for devices by a ResourceClaim or a device class; the pod waits until Subak knows "
+         "which GPUs these are";
 }
 
 }  // namespace subak::policy

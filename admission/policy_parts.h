@@ -45,7 +45,7 @@ bool is_trusted(const Context& c);
 // Decides on a pod that is created. It denies the pod, adds Subak's gate and keys, or lets it pass.
 // `object`: the pod.
 Decision decide_pod(const Context& c, json::Value object);
-// True if all GPUs of the pod's gang are on one node, or in one NVLink domain.
+// True if the gang's topology asks for one node, or for one NVLink domain, for all its GPUs.
 bool is_joined(const Pod& pod);
 // True if the pod needs links to other GPUs, or has wishes that only whole GPUs can have. Such a
 // pod is in a gang, asks for RDMA, or has a topology beyond its node.
@@ -53,14 +53,16 @@ bool needs_links(const Pod& pod);
 // True for a static pod that its node reports. The annotation of such a pod proves nothing, because
 // any user can set it. So a node must also have sent the request.
 bool is_mirror(const Review& review, const Pod& pod);
-// Returns the patch that adds the missing gate and keys. `account`: the account that pays;
-// empty: unknown. `product`: the result of route_pod(). `needs_domain`: the patch also adds the
-// claim of the gang's ComputeDomain.
+// Returns the patch that adds the missing gate and keys. `account`: the account that pays; empty:
+// unknown. `product`: the result of route_pod(). `needs_domain`: the patch also adds the
+// ResourceClaim for the gang's ComputeDomain.
 std::string pod_patch(const Review& review, const Pod& pod, const std::string& account,
                       const std::string& product, bool needs_domain);
-// True if NVLink must join all GPUs of the pod's gang, with a prefix prefer: or without.
+// True if the gang's topology is nvlink or nvlink-exclusive, without segments, even if it is only a
+// preference (prefer:).
 bool is_one_nvlink_gang(const Pod& pod);
-// True if all pods of the gang are in one NVLink domain, or may be in several by their own wish.
+// True if the gang's topology and segments keep all its pods in one NVLink domain. Also true for a
+// gang with prefer:, which accepts several NVLink domains.
 bool stays_in_one_clique(const Pod& pod);
 // Returns why the pod must be refused, whichever user creates it; none if the pod is allowed.
 // `path` is the argument of read_pod().
@@ -79,15 +81,16 @@ std::optional<Decision> claim_refusal(const Context& c, const Pod& pod);
 std::string claim_warning(const Pod& pod);
 
 // --- policy_domain.cc: the ComputeDomain of the pod's gang ---------------------------------------
-// True if Subak makes a ComputeDomain for the pod's gang, so that the pod needs a claim. That is so
-// if the pod or the configuration asks for one, and the pod brings no claim of its own.
+// True if Subak makes a ComputeDomain for the pod's gang and the pod lacks the ResourceClaim for
+// it. Subak makes one if the pod or the configuration asks for it, unless the pod requests devices
+// by a ResourceClaim of its own.
 bool needs_domain(const Context& c, const Pod& pod);
 // Returns why a pod that needs a ComputeDomain is refused; none if it is allowed. There are three
 // causes: no node of the cluster offers a channel, the gang has too many pods, or its topology may
 // span two cliques.
 std::optional<Decision> domain_refusal(const Context& c, const Pod& pod, std::string_view path);
-// Adds the claim of the gang's ComputeDomain to the patch: to the pod, and to its first container
-// with GPUs. `review_uid` identifies a pod that is in no gang.
+// Adds the ResourceClaim for the gang's ComputeDomain to the patch: to the pod, and to its first
+// container with GPUs. `review_uid` identifies a pod that is in no gang.
 void add_domain_claim(const Pod& pod, std::string_view review_uid, PatchWriter& patch);
 
 // --- policy_account.cc: the pod's account and its limits -----------------------------------------
@@ -109,13 +112,13 @@ std::optional<Decision> user_refusal(const Context& c, const Pod& pod, std::stri
 std::optional<Decision> priority_refusal(const Context& c, const Pod& pod, std::string_view path,
                                          const AccountsView::Row& payer);
 // Returns how many milligpu one pod of this shape costs at least. None if the cost depends on the
-// pod's node (time-sliced GPUs).
+// pod's node (shared GPUs).
 std::optional<MilliGpu> least_milligpu(const ClusterView& cluster, const PodShape& shape);
 // Returns `amount` as a demand of pods of this shape. The demand names a product if the shape
 // allows only one product.
 ProductDemand demand_of(const Context& c, const PodShape& shape, MilliGpu amount);
-// Returns a denial if the accounts that pay for the pod could never allow it, by
-// accounting/quota/entitlement.h. A drain of an account forbids the pod. If `amounts` exceed a
+// Returns a denial if the accounts that pay for the pod could never allow it. The rules are those
+// of accounting/quota/entitlement.h. A drain of an account forbids the pod. If `amounts` exceed a
 // limit or the borrow of an account, or of the user, this forbids the pod too. `what` names the
 // requester in the message. A drain does not forbid a pod that has a controller, because the pod
 // may replace a pod of an earlier job. Call the function only if payer_of() does not refuse the

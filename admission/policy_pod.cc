@@ -60,7 +60,7 @@ std::optional<Decision> unknown_rank(const Context& c, const Pod& pod, std::stri
                       how_to_rank(pod) + "; or put prefer: before the topology"));
 }
 
-// Checks for slices that no card has and no node offers: the pod would wait for ever.
+// Checks for slices that no GPU product has and no node offers: the pod would wait for ever.
 std::optional<Decision> mig_profile(const Context& c, const Pod& pod, std::string_view path) {
   const std::string& profile = pod.shape.profile;
   if (pod.shape.kind != GpuKind::kMig || is_mig_profile(profile)) return std::nullopt;

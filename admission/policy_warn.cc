@@ -38,8 +38,8 @@ std::string whole_gpus_text(const ClusterView& cluster, const Pod& pod, const Fl
          " are there now";
 }
 
-// Returns the most slices of the pod's profile into which the GPUs of one node can be cut; nullopt:
-// not known, because a product of the cluster is in no table.
+// Returns the most slices of the pod's profile into which the GPUs of one node can be divided;
+// nullopt: not known, because a product of the cluster is in no table.
 std::optional<std::int64_t> most_slices(const ClusterView& cluster, const PodShape& shape) {
   std::int64_t most = 0;
   for (std::size_t i = 0; i < cluster.product_node_gpus.size(); ++i) {

@@ -34,7 +34,8 @@ Decision decide_without_view(const AdmissionConfig& config, Endpoint endpoint,
                            pod.claims.device.empty() && pod.claims.domain_template.empty();
   if (endpoint == Endpoint::kMutate) d.patch = policy::pod_patch(review, pod, "", "", asks_domain);
   if (!d.patch.empty()) d.verdict = Verdict::kPatched;
-  d.warn(std::string(kWhy) + "this pod is gated, and judged when the leader is back");
+  d.warn(std::string(kWhy) +
+         "this pod is gated, and Subak decides about it when the leader answers again");
   return d;
 }
 

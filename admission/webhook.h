@@ -5,7 +5,7 @@
 //   200  a review with a decision, also when it is a denial
 //   400  malformed JSON, not admission.k8s.io/v1, no uid, too large: text with the reason
 //   404  another path      405  not a POST
-//   503  no View yet; a replica gates instead (decide_without_view())
+//   503  no View yet, unless WebhookOptions::gates_without_view is set
 //
 // Threads: several I/O threads may call handle() at once. handle() never blocks and holds no locks.
 #pragma once

@@ -37,8 +37,9 @@ std::string advice(grpc::StatusCode code, const std::string& server) {
   switch (code) {
     case grpc::StatusCode::UNAVAILABLE:
     case grpc::StatusCode::DEADLINE_EXCEEDED:
-      return "is subakd running there? --server HOST:PORT or SUBAK_SERVER names it (now " + server +
-             ")";
+      return "is subakd running there? name its address with --server HOST:PORT or SUBAK_SERVER "
+             "(now " +
+             server + ")";
     case grpc::StatusCode::UNAUTHENTICATED:
       return "name a file with your token: --token-file or SUBAK_TOKEN_FILE";
     case grpc::StatusCode::PERMISSION_DENIED:
@@ -52,9 +53,9 @@ std::string advice(grpc::StatusCode code, const std::string& server) {
     case grpc::StatusCode::RESOURCE_EXHAUSTED:
       return "try again in a moment";
     case grpc::StatusCode::UNIMPLEMENTED:
-      return "use a server that has it";
+      return "use a newer subakd, which knows this call";
     case grpc::StatusCode::FAILED_PRECONDITION:
-      return "subak status, and the get command of what it is about, show how it is now";
+      return "subak status and the get commands show the present state";
     default:
       return "the audit log and the server's log may say more";
   }
@@ -120,10 +121,10 @@ Failure refusal(const grpc::Status& status, const std::string& server) {
   const bool has_details =
       !status.error_details().empty() && details.ParseFromString(status.error_details());
   if (const auto leader = leader_named_in(status)) {
-    failure.what = server + " does not lead, and no server that was named does";
-    failure.todo = leader->empty()
-                       ? "name all replicas: --server HOST:PORT,HOST:PORT"
-                       : printable(*leader) + " leads: name it, --server or SUBAK_SERVER";
+    failure.what = server + " does not lead, and neither does any other server of --server";
+    failure.todo = leader->empty() ? "name all replicas: --server HOST:PORT,HOST:PORT"
+                                   : printable(*leader) +
+                                         " leads: name its address with --server or SUBAK_SERVER";
     return failure;
   }
   if (failure.exit_code == kExitUnreachable && has_details) {
@@ -137,7 +138,9 @@ Failure refusal(const grpc::Status& status, const std::string& server) {
     failure.what = "cannot reach " + server + ": " + without_layers(failure.what);
     for (const char* sign : {"Ssl handshake", "Socket closed"}) {
       if (failure.what.find(sign) == std::string::npos) continue;
-      failure.todo = "does it speak TLS with another CA? --tls-ca FILE or SUBAK_TLS_CA names it";
+      failure.todo =
+          "does the service use a certificate of another CA? name the CA with --tls-ca FILE or "
+          "SUBAK_TLS_CA";
     }
     return failure;
   }
@@ -158,7 +161,7 @@ Failure refusal(const grpc::Status& status, const std::string& server) {
                              violation.description());
     failure.todo = field_advice(violation.field());
     if (violation.field() == "cluster" && failure.got.empty()) {
-      failure.what = "which cluster? there is not exactly one";
+      failure.what = "which cluster? the service has none or several";
     }
   }
   if (const std::size_t cut = failure.what.rfind("; "); cut != std::string::npos) {

@@ -308,8 +308,9 @@ int accept_clock(Session& s, const StepCommand& o) {
   const auto answer =
       take_step<v1::AcceptClockRequest, v1::AcceptClockResponse>(s, "AdminService/AcceptClock", o);
   s.show_text(answer, [&] {
-    s.out() << (answer.repeated_request() ? "accepted before with this request id"
-                                          : clock_text(answer, o.dry_run))
+    s.out() << (answer.repeated_request()
+                    ? "an earlier call with this request id accepted the clock; nothing changed now"
+                    : clock_text(answer, o.dry_run))
             << '\n';
   });
   return kExitDone;

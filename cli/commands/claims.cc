@@ -1,4 +1,4 @@
-// subak claims: GPUs that jobs within quota reclaim, who gives them, and when.
+// subak claims: GPUs that waiting jobs claim, which jobs must give them back, and when.
 #include "cli/commands.h"
 #include "cli/text/words.h"
 #include "subak/v1/job_service.pb.h"
@@ -86,8 +86,8 @@ void show_claims(Session& s, const ClaimsCommand& o) {
 
 void add_claims(Command root) {
   auto o = std::make_shared<ClaimsCommand>();
-  Command c =
-      root.add("claims", "GPUs that jobs within quota reclaim, which jobs give them, and when");
+  Command c = root.add(
+      "claims", "GPUs that waiting jobs claim, which jobs must give these GPUs back, and when");
   c.option("--account", o->account, "only claims for this account and the accounts below it",
            "PATH");
   c.flag("--would", o->would,

@@ -151,11 +151,11 @@ void say_lines(Session& s, const std::string& text) {
   for (std::string line; std::getline(lines, line);) s.say(line);
 }
 
-// Prints the reasons why nodes take nothing new. They are too long for a cell of the table.
+// Prints the reasons why nodes take no new pods. They are too long for a cell of the table.
 void say_contradictions(Session& s, const v1::ListNodesResponse& answer) {
   for (const v1::Node& n : answer.nodes()) {
     if (!n.spec().contradicts()) continue;
-    s.say(printable(n.spec().name()) + " takes nothing new:");
+    s.say(printable(n.spec().name()) + " takes no new pods:");
     std::string_view rest = n.spec().unfit();
     while (!rest.empty()) {
       const std::string_view one = rest.substr(0, rest.find(", "));
@@ -203,8 +203,8 @@ std::string advice_text(const v1::MigAdvice& advice) {
   for (const auto& slices : advice.slices()) add(slices.count(), "of " + slices.profile());
   add(advice.gpus(), advice.gpus() == 1 ? "whole GPU" : "whole GPUs");
   return "advice: nvidia.com/mig.config=" + advice.config() + " on " + joined(advice.nodes()) +
-         " would serve more of what waits: " + served + " (" + gpus_text(advice.gain_milligpu()) +
-         " GPUs)";
+         " would serve more of the waiting jobs: " + served + " (" +
+         gpus_text(advice.gain_milligpu()) + " GPUs)";
 }
 
 // Prints the totals by profile, and the advice.

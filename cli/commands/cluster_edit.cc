@@ -117,7 +117,7 @@ int import(Session& s, const ImportCommand& o) {
     put(node, request.add_nodes());
     gpus += node.gpus;
     if (node.contradicts) {
-      warnings.push_back("node " + node.name + " takes nothing new: " + node.unfit);
+      warnings.push_back("node " + node.name + " takes no new pods: " + node.unfit);
     }
   }
   const ImportDiff diff = import_diff(s, request);
@@ -284,7 +284,7 @@ std::string done_text(const v1::DrainNodeRequest& request) {
   if (later) text += " is drained from " + time_cell(request.from()).text;
   if (later && request.has_until()) text += " until " + time_cell(request.until()).text;
   if (later) return text + "; until then only jobs that end before it may start there";
-  text += " takes nothing new";
+  text += " takes no new pods";
   if (request.has_until()) text += " until " + time_cell(request.until()).text;
   return text + "; running pods stay";
 }

@@ -29,7 +29,7 @@ constexpr char kFileHelp[] =
     "write a JobSpec as JSON; job get JOB --output json shows one as \"spec\"";
 
 constexpr char kTopologyHelp[] =
-    "any, node, nvlink, nvlink-exclusive or rack; prefer: in front makes it a wish";
+    "any, node, nvlink, nvlink-exclusive or rack; prefer: in front makes it a preference";
 
 [[noreturn]] void fail(const std::string& what) { throw usage_failure(what, kGpuHelp); }
 
@@ -158,7 +158,8 @@ int submit(Session& s, SubmitCommand o) {
     if (o.dry_run) {
       s.out() << "would queue " << shape << " for " << payer << '\n';
     } else if (answer.repeated_request()) {
-      s.out() << "job " << answer.job_id() << " was submitted before with this request id\n";
+      s.out() << "job " << answer.job_id()
+              << " exists already: an earlier call with this request id submitted it\n";
     } else {
       s.out() << "job " << answer.job_id() << " queued: " << shape << " for " << payer << '\n';
     }
@@ -237,7 +238,7 @@ void add_gang_options(Command& c, SubmitFlags& f) {
   c.option("--gpus-per-pod", f.gpus_per_pod,
            "GPUs of each pod: a whole number, or a part of one GPU such as 0.5", "GPUS");
   c.option("--mig", f.mig, "MIG slices of each pod", "PROFILE[=N]");
-  c.option("--shared", f.shared, "replicas of time-sliced GPUs for each pod", "N");
+  c.option("--shared", f.shared, "replicas of shared GPUs for each pod", "N");
   c.list_option("--product", f.products, "GPU products to choose from; short names work: H100",
                 "A,B");
   each_wish([&](const auto& wish) { add_wish_option(c, wish, f.wishes); });

@@ -74,7 +74,7 @@ struct SubmitFlags {
   std::string gpus_per_pod;
   // Slices of each pod: "1g.10gb", "1g.10gb=2".
   std::string mig;
-  // Replicas of time-sliced GPUs, per pod.
+  // Replicas of shared GPUs, per pod.
   std::int64_t shared = 0;
   // The products that are allowed.
   std::vector<std::string> products;

@@ -115,7 +115,7 @@ void add_sim(Command root) {
   t.option("--seed", toy->seed, "seed of job lengths", "S");
   t.run([toy](Session& s) {
     if (s.form() != Form::kTable && s.form() != Form::kWide) {
-      throw usage_failure("--output: sim toy only prints a table", "omit --output");
+      throw usage_failure("--output: sim toy prints only a table", "omit --output");
     }
     toy->progress = s.screen().progress;
     return sim::sim_toy(*toy, s.out(), s.err());

@@ -38,7 +38,7 @@ void print_known_as(Session& s, const v1::Status& status) {
     const bool usual = c.known_as() == AdmissionConfig().own_user;
     line(s, "follows",
          c.name() + " as " + c.known_as() +
-             (usual ? "" : " (the manifests must name that user: --as)"));
+             (usual ? "" : " (the manifests must name this user: subak install --as)"));
   }
 }
 

@@ -83,7 +83,9 @@ class Leaving {
                                                  v1::ListClustersRequest());
     } catch (const Failure& failure) {
       if (failure.exit_code != kExitUnreachable) throw;
-      s_.say("the service does not answer: the oldest gang comes first");
+      s_.say(
+          "the service does not answer, so the order of its jobs is not known: the oldest gang "
+          "comes first");
       return std::nullopt;
     }
     const std::string& wanted = o_.cluster.empty() ? traces_.cluster : o_.cluster;
@@ -93,7 +95,7 @@ class Leaving {
     }
     if (o_.cluster.empty() && !wanted.empty()) {
       s_.say("the service that answers serves no cluster " + wanted +
-             ": the oldest gang comes first");
+             ", so the order of its jobs is not known: the oldest gang comes first");
       return std::nullopt;
     }
     throw usage_failure(o_.cluster.empty()

@@ -29,7 +29,7 @@ void print_end(Session& s, const v1::Job& job) {
     s.out() << ": its time limit is enforced";
   }
   if (job.overruns() > 0) {
-    s.out() << "\nit ran beyond such an end " << job.overruns()
+    s.out() << "\nit ran beyond its expected end " << job.overruns()
             << (job.overruns() == 1 ? " time" : " times");
   }
   s.out() << '\n';

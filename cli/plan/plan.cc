@@ -118,12 +118,13 @@ void add_plan(Command root) {
            "ended, at most 24h",
            "DURATION|TIME");
   c.option("--rows", o->rows,
-           "rows of the chart, default 15; domains with the same jobs share a row. If there are "
-           "still too many, the domains of a rack or of a product share one",
+           "the most rows of the chart, default 15. Domains with the same jobs share a row. If "
+           "there are still too many rows, all domains of a rack or of a product share a row",
            "N");
   c.option("--lanes", o->lanes,
-           "how many jobs of each kind get a line of their own in a row, default 3. Without this "
-           "option, each row is one line if the chart would have more lines than --rows",
+           "how many jobs of each kind (running, reserved, forecast) get a line of their own in a "
+           "row, default 3. Without this option, each row is one line if the chart would have more "
+           "lines than --rows",
            "N");
   c.option("--jobs", o->jobs, "jobs in the list below the chart, default 15", "N");
   c.flag("--all", o->all,

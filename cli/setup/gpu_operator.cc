@@ -68,7 +68,7 @@ class OperatorJudge {
     }
     if (!ignored.empty()) {
       say(Level::kNote, "objects that the GPU Operator ignores", some(ignored),
-          "delete them: the operator serves the oldest of a kind");
+          "delete them: the operator serves the oldest object of a kind");
     }
     if (unready.empty()) return;
     if (kinds.size() > 1) {
@@ -87,7 +87,7 @@ class OperatorJudge {
     if (both.empty()) return;
     say(Level::kBlocker, "the device plugin and the DRA driver give the same GPUs twice",
         some(both),
-        "one of them for each node: resources.gpus.enabled: false for the DRA driver, or the "
+        "use one of them on each node: resources.gpus.enabled: false for the DRA driver, or the "
         "label nvidia.com/gpu.deploy.device-plugin=false");
   }
 
@@ -101,15 +101,16 @@ class OperatorJudge {
 
   void visible_devices() {
     if (!v_.toolkit) {
-      say(Level::kNote, "NVIDIA's toolkit is not the operator's, so its settings were not read",
+      say(Level::kNote,
+          "the operator does not install NVIDIA's toolkit, so its settings were not read",
           policy() + ": toolkit.enabled: false",
           "accept-nvidia-visible-devices-envvar-when-unprivileged = false on the nodes");
     } else if (value_of(v_.toolkit_env, kAcceptVariable) != "false") {
-      say(Level::kWarning, "a container may take GPUs by the variable NVIDIA_VISIBLE_DEVICES",
+      say(Level::kWarning, "a container may get GPUs through the variable NVIDIA_VISIBLE_DEVICES",
           policy() + ": toolkit.env", std::string(kAcceptVariable) + ": \"false\"");
     }
     if (v_.nri) {
-      say(Level::kWarning, "a pod may take GPUs by an annotation under nvidia.cdi.k8s.io/",
+      say(Level::kWarning, "a pod may get GPUs through an annotation under nvidia.cdi.k8s.io/",
           policy() + ": cdi.nriPluginEnabled",
           "cdi.nriPluginEnabled: false, or a policy that refuses this annotation");
     }
@@ -159,7 +160,9 @@ class OperatorJudge {
     }
     const std::string where = policy() + ": mig.strategy: " + v_.mig_strategy + "; nodes ";
     if (v_.mig_strategy == "none" && !cut.empty()) {
-      say(Level::kWarning, "the device plugin offers cut GPUs as whole ones, so Subak closes nodes",
+      say(Level::kWarning,
+          "the device plugin offers GPUs with MIG slices as whole GPUs, so Subak places no pods on "
+          "these nodes",
           where + some(cut), "mig.strategy: mixed, or single if all slices of a node are alike");
     }
     if (v_.mig_strategy == "single" && !mixed.empty()) {
@@ -198,7 +201,7 @@ class OperatorJudge {
       return;
     }
     if (config.time_slicing && config.mps) {
-      say(Level::kBlocker, "the device plugin refuses time-slicing beside MPS", where,
+      say(Level::kBlocker, "the device plugin refuses time-slicing together with MPS", where,
           "remove sharing.mps or sharing.timeSlicing");
     } else if (config.time_slicing && !config.one_replica_only) {
       say(Level::kWarning,
@@ -207,7 +210,8 @@ class OperatorJudge {
     }
     if (!config.mig_strategy.empty() && !v_.mig_strategy.empty() &&
         config.mig_strategy != v_.mig_strategy) {
-      say(Level::kNote, "two MIG strategies; that of the ClusterPolicy counts",
+      say(Level::kNote,
+          "the device plugin has two MIG strategies; the ClusterPolicy's strategy counts",
           where + ": flags.migStrategy: " + config.mig_strategy + "; " + policy() +
               ": mig.strategy: " + v_.mig_strategy,
           "flags.migStrategy: " + v_.mig_strategy);
@@ -218,7 +222,7 @@ class OperatorJudge {
     if (!v_.driver || !v_.upgrades.automatic) return;
     const std::string where = policy() + ": driver.upgradePolicy";
     if (v_.upgrades.waits_for.empty()) {
-      say(Level::kWarning, "a driver upgrade evicts jobs that run", where,
+      say(Level::kWarning, "a driver upgrade evicts running jobs", where,
           "waitForCompletion.podSelector: " + std::string(names::kAccount) +
               "; then an upgrade waits for the jobs of Subak");
     }

@@ -77,7 +77,8 @@ struct GpuOperatorFacts {
   std::map<std::string, PluginConfig> configs;
   // The nodes that name a configuration (nvidia.com/device-plugin.config), by this name.
   std::map<std::string, std::vector<std::string>> nodes_by_config;
-  // The nodes that ask for a MIG configuration (nvidia.com/mig.config) that cuts GPUs, by its name.
+  // The nodes whose MIG configuration (nvidia.com/mig.config) divides GPUs into slices, by the name
+  // of the configuration.
   std::map<std::string, std::vector<std::string>> nodes_by_mig;
   // The nodes whose device plugin offers GPUs or slices, and those whose DRA driver offers GPUs.
   std::set<std::string> plugin_nodes, dra_nodes;

@@ -1,5 +1,5 @@
-// The files of deploy/kubernetes, unchanged. CMake writes the source of this function. Threads:
-// any.
+// The files of deploy/kubernetes, unchanged. The build compiles their texts into the program
+// (manifest_texts.cc.in). Threads: any.
 #pragma once
 
 #include <string_view>

@@ -42,12 +42,12 @@ std::optional<Error> check_state(const ManifestOptions& o) {
       return wrong("state", address.error().got, address.error().want.substr(std::strlen("want ")));
     }
     if (o.image.empty())
-      return wrong("state", o.state, "--image too: it is that of pods in the cluster");
+      return wrong("state", o.state, "--image too: --state is for a service in the cluster");
   }
   constexpr auto most = static_cast<std::int64_t>(limits::kMaxServers);
   if (o.replicas != 0 && o.state.empty()) {
     return wrong("replicas", std::to_string(o.replicas),
-                 "--state postgres://... too: a file has one process");
+                 "--state postgres://... too: only one process can use a file");
   }
   if (o.replicas < 0 || o.replicas > most) {
     return wrong("replicas", std::to_string(o.replicas), "1 to " + std::to_string(most));
@@ -57,7 +57,7 @@ std::optional<Error> check_state(const ManifestOptions& o) {
 
 std::optional<Error> check(const ManifestOptions& o) {
   if (!is_plain(o.cluster, "-._")) {
-    return wrong("cluster", o.cluster, "its name in Subak, as `subak status` shows it");
+    return wrong("cluster", o.cluster, "the cluster's name in Subak, as `subak status` shows it");
   }
   if (!is_plain(o.user, "-._:@/")) {
     return wrong("as", o.user, "the user's name in Kubernetes, as `kubectl auth whoami` says it");
@@ -74,7 +74,8 @@ std::optional<Error> check(const ManifestOptions& o) {
     return wrong("url", o.url, "https://HOST:PORT, the webhook as kube-apiserver reaches it");
   }
   if (!o.image.empty() && !is_plain(o.image, "-._:/@")) {
-    return wrong("image", o.image, "an image of the service, as registry.example.com/subak:0.1.0");
+    return wrong("image", o.image,
+                 "an image of the service, such as registry.example.com/subak:0.1.0");
   }
   if (auto error = check_state(o)) return error;
   if (o.kubernetes_minor < kOldestMinor) {

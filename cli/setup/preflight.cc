@@ -66,24 +66,24 @@ class Judge {
           "install --kubernetes 1.29 registers a webhook on updates instead");
     } else if (c_.minor >= kGateMinor) {
       say(Level::kNote, version + " sets the gate by itself", "/version",
-          "install --kubernetes 1.36: while Subak is away GPU pods wait, and none is refused");
+          "install --kubernetes 1.36: while Subak does not run, GPU pods wait and no pod is "
+          "refused");
     }
   }
 
   void nodes() {
     if (c_.gpu_nodes == 0) {
       say(Level::kWarning, "no node offers nvidia.com/gpu or MIG slices", "",
-          "is the device plugin running? Other vendors' resources are named by gpuKinds");
+          "is the device plugin running? For GPUs of other vendors, set gpuKinds");
     }
     if (c_.shared_gpu_nodes > 0) {
       say(Level::kNote, "GPUs that several pods share by time-slicing or MPS",
-          count(c_.shared_gpu_nodes, "node", "nodes"),
-          "each replica counts as its part of the GPU");
+          count(c_.shared_gpu_nodes, "node", "nodes"), "each replica counts as a part of its GPU");
     }
     rdma();
   }
 
-  // A cluster without any RDMA is so on purpose.
+  // If no node offers RDMA, the cluster is meant to have none, so there is no finding.
   void rdma() {
     if (c_.nodes_without_rdma.empty() || c_.rdma_nodes.empty()) return;
     say(Level::kWarning, "GPU nodes without an RDMA resource, although others have one",
@@ -95,18 +95,18 @@ class Judge {
     if (c_.denied.empty()) return;
     if (!c_.has_rights) {
       say(Level::kWarning, "the service's user has no rights here yet", "",
-          "`subak install --print --only access | kubectl apply -f -`; another user is named by "
-          "--as");
+          "`subak install --print --only access | kubectl apply -f -`; --as names another user");
       return;
     }
-    say(Level::kBlocker, "the service's user may not do what it has to", some(c_.denied),
-        "apply `subak install --print --only access`; another user is named by --as");
+    say(Level::kBlocker, "the service's user lacks rights that the service needs", some(c_.denied),
+        "apply `subak install --print --only access`; --as names another user");
   }
 
   void devices() {
     if (c_.device_classes.empty()) return;
-    say(Level::kNote, "pods may claim GPUs by device classes (DRA)", some(c_.device_classes),
-        "Subak counts them from Kubernetes 1.34 on; docs/kubernetes.md says which claims it reads");
+    say(Level::kNote, "pods may request GPUs by device classes (DRA)", some(c_.device_classes),
+        "Subak counts these GPUs from Kubernetes 1.34 on; docs/kubernetes.md says which "
+        "ResourceClaims it reads");
   }
 
   void gpu_operator() {
@@ -124,12 +124,14 @@ class Judge {
     }
     if (!gpus.empty()) {
       say(Level::kWarning,
-          "quotas on GPUs: they count pods that wait, and refuse more than that to queue",
-          some(gpus), "take the GPUs out of them, and set the account's quota and limit instead");
+          "ResourceQuotas on GPUs count waiting pods, so they refuse pods that should queue",
+          some(gpus),
+          "remove the GPUs from these ResourceQuotas, and set the account's quota and limit "
+          "instead");
     }
     if (!pods.empty()) {
-      say(Level::kNote, "quotas on the number of pods count those that wait", some(pods),
-          "leave room for the queue");
+      say(Level::kNote, "ResourceQuotas on the number of pods count waiting pods too", some(pods),
+          "make them large enough for the waiting pods");
     }
   }
 
@@ -147,9 +149,10 @@ class Judge {
           "use one queue in a namespace: remove the other, or leave the namespace in observe");
     }
     if (!schedulers.empty()) {
-      say(Level::kWarning, "pods name another scheduler, which enforce refuses if it is a queue",
+      say(Level::kWarning,
+          "pods name another scheduler; mode enforce refuses schedulers of other queue managers",
           some(schedulers),
-          "take schedulerName off their templates, or leave the namespace in observe");
+          "remove schedulerName from their templates, or leave the namespace in observe");
     }
     static constexpr std::pair<std::string_view, std::string_view> kManagers[] = {
         {"kueue.x-k8s.io", "Kueue"},
@@ -160,7 +163,7 @@ class Judge {
     for (const auto& [group, name] : kManagers) {
       if (!c_.groups.contains(std::string(group))) continue;
       say(Level::kNote, std::string(name) + " is installed", std::string(group),
-          "it may go on in namespaces that Subak only observes");
+          "it may manage namespaces in mode observe");
     }
   }
 
@@ -170,7 +173,7 @@ class Judge {
       for (const auto& [kind, pod] : here.owners) {
         say(Level::kWarning, "pods of a " + kind + " do not say how many start together", pod,
             "add the label " + std::string(names::kGangSize) +
-                ": \"N\" to their template; without it they wait as GangIncomplete");
+                ": \"N\" to their template; without it, they wait for the reason GangIncomplete");
       }
     }
   }
@@ -188,13 +191,12 @@ class Judge {
       }
     }
     if (!after.empty()) {
-      say(Level::kNote, "webhooks that change pods after ours", some(after),
-          "Subak looks again at what they made; one that takes its gate away is refused");
+      say(Level::kNote, "webhooks that change pods after Subak's webhook", some(after),
+          "Subak checks these pods again, and refuses a pod without its gate");
     }
     if (!updates.empty()) {
-      say(Level::kWarning, "webhooks on updates of pods that fail closed", some(updates),
-          "while one of them does not answer no gate opens; let them pass updates of "
-          "schedulingGates");
+      say(Level::kWarning, "webhooks on updates of pods with failurePolicy Fail", some(updates),
+          "while one of them does not answer, no gate opens; exclude updates of schedulingGates");
     }
   }
 
@@ -208,7 +210,7 @@ class Judge {
     if (!used.empty()) {
       say(Level::kWarning,
           "priority classes of GPU pods preempt: the scheduler ends other pods for them",
-          some(used), "preemptionPolicy: Never; who goes first is for Subak to say");
+          some(used), "preemptionPolicy: Never; Subak decides the order");
     } else if (!c_.preempting.empty()) {
       std::vector<std::string> names;
       for (const auto& [name, value] : c_.preempting) names.push_back(name + " (" + value + ")");
@@ -261,8 +263,9 @@ class Judge {
     }
     if (!lax.empty()) {
       say(Level::kWarning,
-          "labelled true without enforce: the policies refuse what Subak does not gate", some(lax),
-          "subak cluster mode, or the label subak.gpu/managed=warn");
+          "subak.gpu/managed=true without mode enforce: the policies refuse pods that Subak does "
+          "not gate",
+          some(lax), "subak cluster mode, or the label subak.gpu/managed=warn");
     }
   }
 
@@ -280,19 +283,19 @@ class Judge {
     }
     if (!open.empty()) {
       say(Level::kWarning,
-          "enforce without the label: the API server does not ask Subak about their pods",
+          "mode enforce without the label: the API server does not ask Subak about their pods",
           some(open), "kubectl label namespace NAME subak.gpu/managed=true");
     }
     if (!foreign.empty()) {
-      say(Level::kNote, "GPU pods wait there without our gate", some(foreign),
-          "they stay as they are when enforce comes, and start before what is queued");
+      say(Level::kNote, "GPU pods wait without Subak's gate", some(foreign),
+          "mode enforce will not gate these pods; they may start before queued jobs");
     }
   }
 
   void unread() {
     if (c_.unread.empty()) return;
-    say(Level::kWarning, "not looked at, as this user may not", some(c_.unread),
-        "run it as an operator of the cluster");
+    say(Level::kWarning, "not checked, because this user may not read it", some(c_.unread),
+        "run preflight as an operator of the cluster");
   }
 
   const ClusterFacts& c_;

@@ -148,7 +148,8 @@ class Writer {
   void place(const std::string& ns, const NamespaceFacts& facts) {
     if (is_system_namespace(Policy(), ns)) {
       const bool is_ours = known_.by_namespace.contains(ns);
-      if (has_gpus(facts) && !is_ours) note("left to the platform", ns);
+      if (has_gpus(facts) && !is_ours)
+        note("without a new account: the platform pays for these system namespaces", ns);
       return;
     }
     if (!counts(ns, facts)) return;
@@ -156,12 +157,16 @@ class Writer {
     // The service reports labels too, also those that name a missing account.
     if (named != known_.by_namespace.end() && known_.paths.contains(named->second)) {
       ++out_.kept;
-      return note("kept, an account names it", ns + " (" + named->second + ")");
+      return note("without a new account: an account names the namespace already",
+                  ns + " (" + named->second + ")");
     }
     if (!facts.account.empty()) return keep_labelled(ns, facts);
     if (ns == "none" && o_.cluster.empty()) {
       ++out_.unnamed;
-      return note("left out, \"none\" means no namespace here: with --cluster it has a name", ns);
+      return note(
+          "left out: in this file, \"none\" means no namespaces; use --cluster, which writes "
+          "CLUSTER/none",
+          ns);
     }
     add(ns, facts);
   }
@@ -171,13 +176,14 @@ class Writer {
     ++out_.kept;
     const std::string label = ns + " (" + std::string(names::kAccount) + ": " + facts.account + ")";
     if (!is_account_path(facts.account)) {
-      return note("left out, its label is no account's path", label);
+      return note("left out: the namespace's label is not the path of an account", label);
     }
-    note("kept, its label names the account", label);
+    note("without a new account: the namespace's label names its account", label);
     for (std::size_t end = 0; end != std::string::npos;) {
       end = facts.account.find('.', end + 1);
       const std::string path = facts.account.substr(0, end);
-      if (!known_.paths.contains(path)) rows_.emplace(path, "}  # a label names it");
+      if (!known_.paths.contains(path))
+        rows_.emplace(path, "}  # a namespace's label names this account");
     }
   }
 

@@ -19,9 +19,9 @@ std::int64_t whole_number(const std::string& text, const std::string& flag) {
   std::int64_t value = 0;
   const auto [end, ec] = std::from_chars(text.data(), text.data() + text.size(), value);
   if (ec != std::errc() || end != text.data() + text.size() || value < 0) {
-    throw usage_failure(
-        flag + ": was \"" + text + "\", want a whole number >= 0",
-        "shares are relative to those of the siblings: 3 against 1 is three quarters");
+    throw usage_failure(flag + ": was \"" + text + "\", want a whole number >= 0",
+                        "shares are relative to those of the siblings: of two siblings with 3 and "
+                        "1, the first gets three quarters");
   }
   return value;
 }
@@ -58,7 +58,7 @@ v1::TimeLimits time_limits_of(const std::string& text, const std::string& flag) 
   const auto* const it = std::find(std::begin(kTimeLimits), std::end(kTimeLimits), text);
   if (it == std::end(kTimeLimits)) {
     throw usage_failure(flag + ": was \"" + text + "\", want enforced, advised or inherit",
-                        "enforced: a job is ended once it has had its time limit");
+                        "enforced: Subak ends a job at its time limit");
   }
   return static_cast<v1::TimeLimits>(it - std::begin(kTimeLimits));
 }

@@ -204,8 +204,9 @@ v1::Mode mode_of(const std::string& text) {
 
 std::string distrust_text(const v1::Job& job) {
   return job.overruns() > 0
-             ? "the job overran its limit: it is not counted on"
-             : "jobs of this kind overran their limit lately: its limit is not counted on";
+             ? "the job ran beyond its time limit, so Subak does not trust this limit"
+             : "similar jobs ran beyond their time limits lately, so Subak does not trust this "
+               "job's limit";
 }
 
 std::string priority_text(const v1::JobSpec& spec) {
@@ -235,7 +236,8 @@ std::string rejection_text(const v1::JobRejection& rejection) {
 
 std::string compute_domain_text(const v1::ComputeDomain& domain) {
   std::string text = domain.name() + ", ";
-  if (domain.state() == "waiting") return text + "waiting for its claim template; no gate opens";
+  if (domain.state() == "waiting")
+    return text + "waiting for its ResourceClaimTemplate; no gate opens";
   if (domain.state() == "joining") return text + "no node has joined yet";
   if (domain.state() == "ending") return text + "is being deleted";
   text += std::to_string(domain.ready_nodes()) + " of " + std::to_string(domain.nodes()) +

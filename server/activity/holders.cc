@@ -136,8 +136,9 @@ class Join {
     join_nameless(part, nameless, rest);
   }
 
-  // Leaves out a GPU whose MIG instances have samples, and a device without a pod that has a sample
-  // for a pod too: they are the same GPU again.
+  // Leaves out samples that describe a GPU for a second time: the sample of a GPU whose MIG
+  // instances have samples, and a sample without a pod if the same device also has a sample with a
+  // pod.
   std::vector<std::size_t> without_covered(const std::vector<std::size_t>& devices) const {
     std::set<std::string> split, named;
     for (const std::size_t i : devices) {

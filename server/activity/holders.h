@@ -52,8 +52,9 @@ ActivityClass class_of(double activity);
 struct PodActivity {
   // The numbers of the pod's devices of each class.
   std::uint32_t idle = 0, low = 0, active = 0;
-  // The pod's GPU time is divided by this number of devices: those that the pod holds, or those
-  // that the samples have of it, if they are more. 0: there is no sample.
+  // The number of the pod's devices: as many as the pod holds, or as many as the samples show for
+  // it, whichever is more. Each of them stands for an equal part of the pod's GPU time. 0: there is
+  // no sample.
   std::uint32_t devices = 0;
   // The power of the pod's devices in watts. Of a device that the pod holds in part, only this
   // part.

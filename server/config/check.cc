@@ -44,7 +44,7 @@ std::optional<Error> check_edges(const Config& config) {
   const bool one = config.clusters.size() == 1 && !config.clusters[0].has_edge();
   if (one || config.clusters.empty()) return std::nullopt;
   return Error{ErrorCode::kInvalid, key, config.in_cluster ? "true" : config.kubeconfig,
-               "want exactly one cluster, which does not say it itself"};
+               "want exactly one cluster, whose own entry has neither kubeconfig nor inCluster"};
 }
 
 std::optional<Error> check_callers(const Config& config) {
@@ -140,8 +140,8 @@ std::optional<Error> check_replica_keys(const Config& config, std::span<const Or
       continue;
     }
     return Error{ErrorCode::kInvalid, origin.key, "",
-                 "want it left out with follow: a replica has no state, and takes from its leader "
-                 "what it judges by"};
+                 "want it left out with follow: a webhook-only replica has no state, and gets the "
+                 "data for its decisions from the leader"};
   }
   return std::nullopt;
 }

@@ -76,7 +76,7 @@ struct EnumText<DatabaseDurability> {
   static constexpr std::array<std::string_view, 2> names{"replicated", "local"};
 };
 
-// What the webhook does about claims for devices; the fields are those of AdmissionConfig.
+// What the webhook does about pods with ResourceClaims; the fields are those of AdmissionConfig.
 struct ClaimConfig {
   DeviceClaims devices = DeviceClaims::kGate;
   bool domains_for_nvlink = false;

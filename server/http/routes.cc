@@ -23,19 +23,20 @@ std::optional<std::string> silent_listener(const metrics::ShellState& state) {
   return std::nullopt;
 }
 
-// Ready at a start as a webhook-only replica is (below): gating is safe, removal from the Service
-// is not. Until the database was found to be away this lasts a moment, and other pods answer
-// meanwhile.
+// Returns the answer of /readyz during a start. While the database is unreachable, the process is
+// ready as soon as a webhook-only replica would be (replica_answer()): it may gate pods without
+// harm, but the API server needs a webhook that answers. Before the database was found unreachable,
+// the process is not ready; this takes only a moment.
 HttpResponse ready_to_start(const metrics::ShellState& state, bool to_lead) {
   if (!state.start || !state.start->away) return plain(503, "recovering");
   if (const auto silent = silent_listener(state)) return plain(503, *silent);
   const auto& [away, has_copy, age_ms] = *state.start;
   if (!has_copy && state.uptime_ms < limits::kFirstCopyMs) {
-    return plain(503, "waits for the database, and has no copy to judge reviews by");
+    return plain(503, "waits for the database, and has no copy to decide reviews by");
   }
   const std::string reviews =
-      has_copy ? "judged by a copy of " + format_duration(age_ms - age_ms % kSecondMs) + " ago"
-               : "answered without one: GPU pods are gated, nothing is refused";
+      has_copy ? "decided by a copy of " + format_duration(age_ms - age_ms % kSecondMs) + " ago"
+               : "decided without a copy: GPU pods are gated, and no request is refused";
   return plain(to_lead ? 503 : 200,
                "waits for the database: reviews are " + reviews + "; nothing else is served");
 }

@@ -1,7 +1,7 @@
 // The routes of the HTTP port: /metrics, /healthz, /readyz, the console page at /, and the data of
-// that page at /api/summary. /readyz succeeds once the service answers the webhook and has answered
-// one read. If the service started without the database, /readyz succeeds once the service answers
-// the webhook. /readyz?leader succeeds only if the service also accepts changes.
+// that page at /api/summary. /readyz succeeds once the webhook answers and the service has answered
+// one read. If the service started without the database, /readyz succeeds once the webhook answers.
+// /readyz?leader succeeds only if the service also accepts changes.
 //
 // All routes are read-only and need no login. If other machines can reach the port, protect it as
 // you protect your dashboards. The routes do not use sockets: the listener calls handle().

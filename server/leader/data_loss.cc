@@ -12,10 +12,10 @@ Result<LossSeen> accept_loss(DurableMark& known, const LossAsked& asked, std::ui
   const auto lost = known.accept(word, last, asked.validate_only);
   if (!lost.ok()) return lost.error();
   if (!asked.validate_only) {
-    log::warn("facts are taken for lost", {{"until", asked.until},
-                                           {"known", lost->seq},
-                                           {"actor", asked.actor},
-                                           {"reason", asked.reason}});
+    log::warn("an operator accepted that facts are lost", {{"until", asked.until},
+                                                           {"known", lost->seq},
+                                                           {"actor", asked.actor},
+                                                           {"reason", asked.reason}});
   }
   return LossSeen{lost->seq, lost->time_ms};
 }
@@ -31,7 +31,8 @@ std::optional<Error> record_data_loss(const DurableMark& known, Runtime& runtime
   const bool queued =
       runtime.post(std::move(input), [&said](const Reply& reply) { said.set_value(reply.error); });
   if (queued) return said.get_future().get();
-  return Error{ErrorCode::kPrecondition, "store.facts", "", "the runtime takes no word of a loss"};
+  return Error{ErrorCode::kPrecondition, "store.facts", "",
+               "the runtime does not accept the entry about the data loss"};
 }
 
 }  // namespace subak

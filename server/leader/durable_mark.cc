@@ -79,7 +79,7 @@ std::optional<Error> DurableMark::compare(StoreReader& reader) {
                 : newest_acceptance(reader, known.accepted, known.seq);
   if (!accepted.ok()) return accepted.error();
   if (!*is_there && *accepted > 0) {
-    log::warn("what this replica knew was taken for lost",
+    log::warn("an operator accepted the data loss: this replica knows facts that are lost",
               {{"known", known.seq}, {"by_fact", *accepted}});
     known = {};
   }
@@ -105,7 +105,7 @@ void DurableMark::seen(const std::vector<Fact>& facts) {
       missing_ = false;
       word_.reset();
     } else if (missing_ && fact.seq == known_.seq && sum_of_marked(fact) == known_.sum) {
-      log::info("the database has again what this replica knew", {{"seq", known_.seq}});
+      log::info("the database has the last fact of this replica again", {{"seq", known_.seq}});
       missing_ = false;
     }
   }
@@ -125,7 +125,7 @@ Result<MarkedFact> DurableMark::accept(const DataLossConsent& word, std::uint64_
   const MutexLock lock(mutex_);
   if (!missing_) {
     return Error{ErrorCode::kPrecondition, "until", std::to_string(word.until),
-                 "the database has all that this replica knows: nothing is lost here"};
+                 "the database has all facts that this replica knows: nothing is lost"};
   }
   if (word.until != last) {
     return Error{ErrorCode::kPrecondition, "until", std::to_string(word.until),
@@ -158,7 +158,7 @@ void DurableMark::write() {
   }
   if (known == written_) return;
   if (auto error = write_durable_mark_file(path_, known)) {
-    log::warn("what this replica knows is not kept", {{"error", error->message()}});
+    log::warn("the file with the last durable fact was not written", {{"error", error->message()}});
     return;
   }
   written_ = known;

@@ -59,7 +59,7 @@ void LastCopy::look(const std::shared_ptr<const View>& newest) {
   const auto error =
       write_summed_file(path_, kKind, seed_, api::admission_snapshot_bytes(*newest, config_));
   if (error && !failed_) {
-    log::warn("the copy for a start without the database is not kept",
+    log::warn("the copy for a start without the database was not written",
               {{"error", error->message()}});
   }
   failed_ = error.has_value();

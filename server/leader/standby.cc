@@ -54,7 +54,8 @@ StoreTail::Look StoreTail::look(StoreReader& reader, const KnownAs& known_as) {
     auto read = reader.facts(from, limits::kCopiedFactsAtOnce);
     if (!read.ok()) {
       if (says_newer(read.error())) return Look::kNewer;
-      if (!failed_) log::warn("a standby cannot read", {{"error", read.error().message()}});
+      if (!failed_)
+        log::warn("the standby cannot read the store", {{"error", read.error().message()}});
       failed_ = true;
       return Look::kFailed;
     }
@@ -119,7 +120,7 @@ Result<Standby::Begun> Standby::try_begin() {
   const bool is_free = may_lead() && ports_.store.lead().holder.empty();
   if (!unread && !is_free && !is_away) return follow();
   if ((is_away || !is_free) && !std::exchange(failed_, true)) {
-    log::warn("a standby cannot read yet",
+    log::warn("the standby cannot read the store yet",
               {{"error", is_away ? led.error().message() : unread->message()}});
   }
   if (is_away && ports_.away) ports_.away();
@@ -152,8 +153,8 @@ Result<Standby::Begun> Standby::follow() {
 
 Error Standby::gone() const {
   return {ErrorCode::kPrecondition, "store.facts",
-          "what this replica knew is not in " + ports_.store.describe() + " any more",
-          "want a database that keeps what it has: this process starts over"};
+          "a fact that this replica knows is no longer in " + ports_.store.describe(),
+          "want a database that loses no facts: this process ends and starts again"};
 }
 
 void Standby::start() {
@@ -187,7 +188,7 @@ Result<bool> Standby::look() {
   const Result<bool> led = ports_.store.try_lead();
   if (!led.ok() && ports_.store.leads()) return led.error();
   if (!led.ok() && !failed_) {
-    log::warn("who leads is not known", {{"error", led.error().message()}});
+    log::warn("the leader cannot be determined", {{"error", led.error().message()}});
   }
   failed_ = !led.ok();
   const bool leads = led.ok() && *led;
@@ -202,7 +203,7 @@ Result<bool> Standby::look() {
     return Error{ErrorCode::kPrecondition, "store.facts",
                  ports_.store.describe() +
                      " was finalized to a version of facts that is newer than this program",
-                 "want the newer subakd here too: this process ends"};
+                 "want the newer subakd on this machine too: this process ends"};
   }
   // Facts that arrived since the last look are a sign of life. Facts that a late reader still had
   // to read are not.

@@ -19,7 +19,8 @@ void Checkpointer::found(std::uint64_t seq, std::uint64_t size) {
   size_ = size;
 }
 
-// While one checkpoint is being written the next waits, so that reads do not.
+// No checkpoint is due while another is written: copy_slice() would have to wait for that write, and
+// so would reads.
 bool Checkpointer::is_due(const Engine& engine) const {
   if (options_.every == 0 || copy_ || writing_) return false;
   return engine.seq() - seq_ >= std::max(options_.every, size_ / 2);

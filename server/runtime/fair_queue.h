@@ -15,7 +15,7 @@ namespace subak {
 enum class Queued : unsigned char {
   // The task is queued.
   kYes,
-  // The user of the queue accepts no tasks any more. FairQueue itself never returns this value.
+  // The owner of the queue accepts no tasks any more. FairQueue itself never returns this value.
   kStopped,
   // The limit of all callers together is reached.
   kFull,
@@ -25,7 +25,7 @@ enum class Queued : unsigned char {
 
 // A caller has a task from push() until done(), even after take(). A caller that has no task may
 // add one even if the queue is full, so that each caller gets a turn. So at most `most` tasks wait,
-// plus one task of each caller. Threads: one at a time; the user of the queue locks.
+// plus one task of each caller. Threads: one at a time; the owner of the queue locks.
 template <class Task>
 class FairQueue {
  public:

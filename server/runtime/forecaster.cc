@@ -69,8 +69,10 @@ std::uint64_t Forecaster::restore(const Result<std::string>& record) {
     calibration_ = *told;
     return read->seq;
   }
-  log::warn("what was told of starts is lost: their intervals are wide until others have come",
-            {{"error", told.error().message()}});
+  log::warn(
+      "the data of earlier start estimates are lost: intervals are wide until some jobs have "
+      "started",
+      {{"error", told.error().message()}});
   return 0;
 }
 
@@ -146,9 +148,9 @@ void Forecaster::copy_slice(Engine& engine) {
   made_ms_ = options_.monotonic_ms();
 }
 
-// The facts go to the thread packed, in large blocks. As records they are millions of small pieces
-// of the follower's memory: once another thread has freed those, the follower's next large
-// allocation takes a third of a second.
+// The facts go to the thread in encoded form, in large blocks (PackedFacts). As records they are
+// millions of small pieces of the follower's memory: once another thread has freed those, the
+// follower's next large allocation takes a third of a second.
 void Forecaster::make_beside() {
   thread_ = std::thread([this, basis = std::move(copy_.basis),
                          packed = std::move(copy_.facts)]() mutable {

@@ -122,7 +122,7 @@ class Forecaster {
     ForecastBasis basis;
     // The facts of the slices that were copied so far.
     PackedFacts facts;
-    // True: a fact could not be packed, so there is no forecast of this copy.
+    // True: a fact could not be encoded (PackedFacts::add()), so there is no forecast of this copy.
     bool lost = false;
   };
   Copy copy_;

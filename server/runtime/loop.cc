@@ -243,7 +243,7 @@ void Runtime::Impl::tell_clock(const ClockStatus& before) const {
   }
   log::error(now.state == ClockState::kWaits
                  ? why_not_ready(now)
-                 : "the wall clock is not believed: time runs on without it",
+                 : "the wall clock is not believed: the service's time continues without it",
              {{"offset_ms", now.offset_ms}, {"time", format_time(stamps.last)}});
 }
 

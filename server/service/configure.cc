@@ -90,7 +90,7 @@ std::optional<Error> post_and_wait(Runtime& runtime, std::vector<in::Body> edits
         answer.set_value(first);
       });
   if (!queued) {
-    return Error{ErrorCode::kPrecondition, "clusters", "", "the runtime takes no edits"};
+    return Error{ErrorCode::kPrecondition, "clusters", "", "the runtime accepts no edits"};
   }
   return done.get();
 }

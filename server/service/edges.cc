@@ -45,11 +45,13 @@ Error no_one_cluster(const Config& config, const View& view) {
   const char* const key = config.in_cluster ? "inCluster" : "kubeconfig";
   const char* const flag = config.in_cluster ? "--in-cluster" : "--kubeconfig";
   const std::string count = std::to_string(view.clusters->size());
-  return {
-      ErrorCode::kPrecondition, key, "of no named cluster, and there are " + count + ": " + names,
-      std::string("want the cluster named whose API server it reaches: --cluster NAME beside ") +
-          flag + ", or " + key + " in its entry of clusters; a cluster that is not used any " +
-          "more goes with: subak cluster delete NAME"};
+  return {ErrorCode::kPrecondition, key,
+          "set without the name of a cluster, and there are " + count + ": " + names,
+          std::string("want the name of the cluster whose API server it reaches: --cluster NAME "
+                      "together with ") +
+              flag + ", or " + key +
+              " in the cluster's entry of clusters; to remove an unused cluster: " +
+              "subak cluster delete NAME"};
 }
 
 // Returns the cluster that the flags connect to: the named one, else the only one. A standby may
@@ -140,8 +142,9 @@ std::string edge_warning(const std::string& cluster, const EdgeStats& stats) {
   if (!stats.error.empty()) {
     return name + (stats.listed ? " is followed with gaps: " : " is not followed: ") + stats.error;
   }
-  if (!stats.listed) return name + " is being listed: not all that is there is known yet";
-  return stats.synced ? "" : name + " is not watched at this moment: its watches begin again";
+  if (!stats.listed) return name + " is being listed: Subak does not know all its objects yet";
+  return stats.synced ? ""
+                      : name + " is not watched at this moment: the edge opens its watches again";
 }
 
 std::vector<std::string> edge_warnings(const std::vector<NamedEdge>& edges) {

@@ -50,7 +50,7 @@ WebhookOptions webhook_options(metrics::Events& events, const Clock& clock) {
 Result<std::shared_ptr<CertificateStore>> open_certificates(CertificateFiles files,
                                                             CertificateStore::Renew renew) {
   const auto tell = [](const Error& error) {
-    log::error("new certificate not taken over", {{"error", error.message()}});
+    log::error("the new certificate is not used", {{"error", error.message()}});
   };
   return CertificateStore::open(std::move(files), tell, std::move(renew));
 }

@@ -20,12 +20,13 @@ void tell(const SelfSigned& now) {
     case SelfSigned::Did::kMade:
       return log::warn("a new CA and certificate for the webhook", {{"ca", ca}, {"do", kPrint}});
     case SelfSigned::Did::kAnnounced:
-      return log::warn("the next CA of the webhook stands in ca.crt beside the old one",
+      return log::warn("ca.crt now has the next CA of the webhook too",
                        {{"ca", ca}, {"changes", format_time(now.change_ms)}, {"do", kPrint}});
     case SelfSigned::Did::kChanged:
-      return log::warn("the webhook's certificate is the next CA's now", {{"ca", ca}});
+      return log::warn("the webhook's certificate is now signed by the next CA", {{"ca", ca}});
     case SelfSigned::Did::kForgot:
-      return log::info("a CA of the webhook has ended and left ca.crt", {{"ca", ca}});
+      return log::info("a CA of the webhook has expired, and ca.crt no longer has it",
+                       {{"ca", ca}});
   }
 }
 
@@ -71,9 +72,9 @@ std::vector<std::string> OwnCertificate::warnings() const {
   const TimeMs change = change_ms_;
   if (change == 0) return {};
   const std::int64_t days = (change - now_ms_()) / kDayMs;
-  return {
-      "the webhook's certificate changes to the next CA in " + std::to_string(days) +
-      " days: by then its caBundle has to hold both of tls/ca.crt (subak install --print --ca)"};
+  return {"the webhook's certificate changes to the next CA in " + std::to_string(days) +
+          " days: by then the webhook's caBundle must have both CAs of tls/ca.crt (subak install "
+          "--print --ca)"};
 }
 
 }  // namespace subak

@@ -55,7 +55,7 @@ void Prober::look(Asked& asked) {
   const ProbeResult result = asked.what.ask(limits::kProbeAnswerMs);
   asked.judge.take(result, clock_.monotonic_ms());
   if (result.kind == ProbeResult::Kind::kNotAsked) {
-    log::warn("a listener could not be asked whether it serves",
+    log::warn("a listener could not be probed",
               {{"listener", asked.what.name}, {"error", result.detail}});
   }
   const bool serves = asked.judge.serves();

@@ -117,10 +117,11 @@ void Reviewer::note_away() {
   if (away_.exchange(true)) return;
   const auto now = start_state();
   if (now && now->has_copy) {
-    log::warn("reviews are judged by the last copy until the database answers",
+    log::warn("reviews are decided by the last copy until the database answers",
               {{"age", format_duration(now->age_ms - now->age_ms % kSecondMs)}});
   } else {
-    log::warn("there is no copy to judge by: GPU pods are gated until the database answers");
+    log::warn(
+        "there is no copy to decide reviews by: GPU pods are gated until the database answers");
   }
 }
 

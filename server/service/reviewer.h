@@ -5,12 +5,13 @@
 // change from the copy to the View does not close the listener or its connections. Private to
 // server/service.
 //
-//  judge_by_copy(), if the store may be away -> start() -> judge_by() -> end_start()
-//  judge_by() -> start() else
+// The order of the calls is
 //
-// The first line is the order of the calls if the store may be unreachable, and the second line is
-// the order otherwise. Threads: one thread calls the members in this diagram and stop(). Any thread
-// may call the other members.
+//  if the store is shared:  judge_by_copy() -> start() -> judge_by() -> end_start()
+//  if the store is a file:  judge_by() -> start() -> end_start()
+//
+// Threads: one thread calls the members in this diagram and stop(). Any thread may call the other
+// members.
 #pragma once
 
 #include <atomic>

@@ -308,7 +308,7 @@ std::optional<Error> Service::Impl::say_not_put_in() {
   const auto words = not_put_in(config, *runtime, *store);
   if (!words) return words.error();
   for (const std::string& difference : *words) {
-    log::warn("the configuration is not put in: another replica's is in force",
+    log::warn("the configuration is not applied: another replica's is in force",
               {{"here", difference}});
   }
   return std::nullopt;

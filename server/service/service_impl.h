@@ -100,8 +100,8 @@ struct Service::Impl {
   void stop();
   // Handles each durable batch, on the loop's thread.
   void released(const Released& batch);
-  // Counts a batch that this process has committed, for the metrics. The follower looks up the
-  // placements.
+  // Counts the events of a batch that this process has committed, for the metrics. It reads the
+  // topologies of placed jobs from the follower (Events::look_up()).
   void count(const Released& batch);
   // If a user name of an edge at its API server has changed, sends all these user names to the
   // other replicas.

@@ -176,17 +176,17 @@ TEST(Alignment, FirstPodOfAGangWithoutRdmaGetsOneWarning) {
 TEST(Alignment, SeveralReplicasAreNoSecondCard) {
   const std::vector<std::string> two = warnings(test::pod(container("nvidia.com/gpu.shared", "2")));
   ASSERT_FALSE(two.empty());
-  EXPECT_EQ(two.back(),
-            "spec.containers[0].resources.limits[nvidia.com/gpu.shared]: was \"2\", want \"1\": "
-            "replicas may be parts of one card, and many device plugins refuse more");
+  EXPECT_EQ(
+      two.back(),
+      "spec.containers[0].resources.limits[nvidia.com/gpu.shared]: was \"2\", want \"1\": "
+      "several replicas may be parts of one GPU, and many device plugins refuse more than one");
   EXPECT_THAT(warnings(test::pod(container("nvidia.com/gpu.shared", "1"))), IsEmpty());
   const std::string selector =
       R"(,"nodeSelector":{"nvidia.com/gpu.product":"NVIDIA-H100-80GB-HBM3-SHARED"})";
-  EXPECT_THAT(
-      warnings(test::pod(container(kGpu, "2"), R"("name":"p")", selector)),
-      ElementsAre("spec.containers[0].resources.limits[nvidia.com/gpu]: was \"2\", want "
-                  "\"1\": replicas may be parts of one card, and many device plugins refuse "
-                  "more"));
+  EXPECT_THAT(warnings(test::pod(container(kGpu, "2"), R"("name":"p")", selector)),
+              ElementsAre("spec.containers[0].resources.limits[nvidia.com/gpu]: was \"2\", want "
+                          "\"1\": several replicas may be parts of one GPU, and many device "
+                          "plugins refuse more than one"));
 }
 
 TEST(Alignment, NamespacesMayDenyOrSwitchOff) {

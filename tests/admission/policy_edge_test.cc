@@ -147,7 +147,7 @@ TEST(PolicyHidden, HostPathsThatShowGpus) {
     expect_bypass(create(pod("{}", kName, volume(path))), Bypass::kHostPath,
                   "was \"" + std::string(path) + "\"");
     expect_bypass(create(pod(container(kGpu, "1"), kName, volume(path))), Bypass::kHostPath,
-                  "as many GPUs asked for as the node has");
+                  "all GPUs of the node requested");
     EXPECT_EQ(create(pod(container(kGpu, "8"), kName, volume(path))).because, Because::kGated);
   }
   EXPECT_EQ(create(pod(container(kGpu, "1"), kName, volume("/dev/infiniband"))).because,

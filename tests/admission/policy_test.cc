@@ -212,7 +212,7 @@ TEST(PolicyAccount, ADrainLetsPodsOfControllersWait) {
     ASSERT_EQ(d.warnings.size(), 1U);
     EXPECT_EQ(d.warnings[0],
               std::string("account ") + (ns == std::string("team-d") ? "old" : "stop") +
-                  " is draining and takes nothing new: this pod waits until an operator resumes "
+                  " is draining and accepts no new jobs: this pod waits until an operator resumes "
                   "it, unless it belongs to a job that was there before");
   }
   expect_denied(create(controlled("1", "false"), "team-d"), Because::kDraining, 403, "draining");

@@ -312,7 +312,7 @@ class Admin(unittest.TestCase):
         accept = ("admin", "accept-clock", "--reason", "rest", "--request-id", "c1")
         self.assertIn("went forward by", service.ok(*accept))
         self.assertEqual(service.ready(), (200, "ok\n"))
-        self.assertIn("accepted before", service.ok(*accept))
+        self.assertIn("an earlier call with this request id accepted the clock", service.ok(*accept))
         self.assertNotIn("clock:", service.ok("status"))
         service.ok("account", "set", "ml", "--reason", "new")
         self.assertIn("clock accepted", service.ok("audit", "--subject", "clock"))

@@ -210,7 +210,7 @@ class Preflight(Case):
     def test_with_the_service_labels_and_modes_are_compared(self):
         self.start_service("observe")
         self.assertEqual(self.level_of("no account names"), {"warning"})
-        self.assertEqual(self.level_of("without enforce"), {"warning"})
+        self.assertEqual(self.level_of("without mode enforce"), {"warning"})
         self.run_subak("account", "set", "ml", "--namespaces", "team-a,team-b", "--reason", "test")
         self.run_subak("cluster", "mode", "main", "enforce", "--reason", "test")
         self.assertEqual(self.level_of("no account names"), set())
@@ -275,17 +275,17 @@ class GpuOperator(Case):
         said = self.said(code=1)
         wanted = {  # what: (level, part of where, part of todo)
             "the device plugin and the DRA driver give the same GPUs twice": ("blocker", "n4", "resources.gpus.enabled: false"),
-            "a container may take GPUs by the variable NVIDIA_VISIBLE_DEVICES":
+            "a container may get GPUs through the variable NVIDIA_VISIBLE_DEVICES":
                 ("warning", "toolkit.env", 'ACCEPT_NVIDIA_VISIBLE_DEVICES_ENVVAR_WHEN_UNPRIVILEGED: "false"'),
             "the device plugin gives GPUs by CDI, but CDI is off": ("blocker", "DEVICE_LIST_STRATEGY: cdi-cri", "cdi.enabled: true"),
-            "the device plugin offers cut GPUs as whole ones, so Subak closes nodes":
+            "the device plugin offers GPUs with MIG slices as whole GPUs, so Subak places no pods on these nodes":
                 ("warning", "n1 (all-1g.10gb)", "mig.strategy: mixed"),
-            "the device plugin refuses time-slicing beside MPS": ("blocker", "gpu-operator/sharing: both", "remove sharing.mps"),
+            "the device plugin refuses time-slicing together with MPS": ("blocker", "gpu-operator/sharing: both", "remove sharing.mps"),
             "a pod may ask for several replicas of a GPU, and pays for them, but gets no larger part":
                 ("warning", "gpu-operator/sharing: any", "failRequestsGreaterThanOne: true"),
             "the device plugin has no such configuration, so it does not start":
                 ("blocker", "gone, named by nodes n3", "gpu-operator/sharing"),
-            "a driver upgrade evicts jobs that run":
+            "a driver upgrade evicts running jobs":
                 ("warning", "driver.upgradePolicy", "waitForCompletion.podSelector: subak.gpu/account"),
         }  # fmt: skip
         self.assertEqual(set(said), set(wanted))

@@ -295,7 +295,8 @@ TEST(GpuOperator, HowGpusGetIntoContainers) {
   EXPECT_TRUE(says(judge_gpu_operator(f, false), Level::kWarning, "an annotation"));
   f.values.toolkit = false;
   f.values.toolkit_env.clear();
-  EXPECT_TRUE(says(judge_gpu_operator(f, false), Level::kNote, "toolkit is not the operator's"));
+  EXPECT_TRUE(says(judge_gpu_operator(f, false), Level::kNote,
+                   "the operator does not install NVIDIA's toolkit"));
   EXPECT_FALSE(says(judge_gpu_operator(f, false), Level::kWarning, "NVIDIA_VISIBLE_DEVICES"));
 }
 

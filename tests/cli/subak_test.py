@@ -212,10 +212,10 @@ class Commands(Service):
         cluster, team = self.cluster(), self.account()
         late = self.submit(cluster, team, "--gpus", "1", "--time-limit", "1s", "--name", "prep-1")
         self.ok_with("overruns: ", "job", "get", late)
-        self.assertIn("1s; the job overran its limit: it is not counted on", self.ok("job", "get", late))
-        self.assertIn("\nthe job overran its limit: it is not counted on\n", self.ok("why", late))
+        self.assertIn("1s; the job ran beyond its time limit, so Subak does not trust this limit", self.ok("job", "get", late))
+        self.assertIn("\nthe job ran beyond its time limit, so Subak does not trust this limit\n", self.ok("why", late))
         like_it = self.submit(cluster, team, "--gpus", "1", "--time-limit", "2h", "--name", "prep-2")
-        said = "jobs of this kind overran their limit lately: its limit is not counted on"
+        said = "similar jobs ran beyond their time limits lately, so Subak does not trust this job's limit"
         self.ok_with("2h; " + said, "job", "get", like_it)
         self.assertIn("\n" + said + "\n", self.ok("why", like_it))
         other = self.submit(cluster, team, "--gpus", "1", "--time-limit", "2h", "--name", "eval-2")
@@ -407,7 +407,7 @@ class Commands(Service):
         self.ok("account", "set", "cut", "--shares", "1", "--reason", "x")
         job = self.submit("k8s", "cut", "--mig", "2g.20gb")
         out = " ".join(self.ok("cluster", "mig", "--cluster", "k8s").split())  # its lines are wrapped
-        self.assertRegex(out, r"advice: nvidia\.com/mig\.config=all-2g\.20gb on \S+ would serve more of what waits: "
+        self.assertRegex(out, r"advice: nvidia\.com/mig\.config=all-2g\.20gb on \S+ would serve more of the waiting jobs: "
                               r"1 of 2g\.20gb \(0\.25 GPUs\)")  # fmt: skip
         self.ok("job", "cancel", job)
         self.ok("cluster", "drain", "mig-mixed", "--cluster", "k8s", "--reason", "driver")
@@ -434,10 +434,10 @@ class Commands(Service):
         done = self.run_subak("cluster", "import", "--cluster", "odd", "-f", "-", stdin=text)
         self.assertEqual(done.returncode, 0, done.stderr)
         both = "nvidia.com/gpu 8 contradicts nvidia.com/gpu.count=1"
-        self.assertIn(f"warning: node odd takes nothing new: {both}", done.stderr)
+        self.assertIn(f"warning: node odd takes no new pods: {both}", done.stderr)
         self.assertIn("2 nodes with 9 GPUs", done.stdout)
         out = self.ok("cluster", "nodes", "--cluster", "odd")
-        self.assertIn(f"odd takes nothing new:\n  {both}\n", out)
+        self.assertIn(f"odd takes no new pods:\n  {both}\n", out)
         self.assertIn(f"  nvidia.com/gpu.clique={zeros} has a ClusterUUID of zeros\n", out)
         self.assertNotIn("good takes", out)
         nodes = {n["spec"]["name"]: n["spec"] for n in self.json("cluster", "nodes", "--cluster", "odd")["nodes"]}

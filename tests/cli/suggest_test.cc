@@ -45,7 +45,8 @@ TEST(Suggest, OneForEachNamespaceWithGpus) {
       "- {path: c, shares: 1, namespaces: [c]}  # ResourceQuota q: requests.nvidia.com/gpu=8\n");
   EXPECT_EQ(s.namespaces, 3u);
   EXPECT_THAT(s.text, HasSubstr("# Accounts for 3 of 6 namespaces"));
-  EXPECT_THAT(s.text, HasSubstr("# left to the platform:\n#   kube-system\n"));
+  EXPECT_THAT(s.text, HasSubstr("# without a new account: the platform pays for these system "
+                                "namespaces:\n#   kube-system\n"));
   SuggestOptions o;
   o.all = true;
   EXPECT_THAT(rows(all, o), HasSubstr("- {path: web, shares: 1, namespaces: [web]}\n"));
@@ -107,15 +108,15 @@ TEST(Suggest, ALabelledNamespaceKeepsItsAccountWhichIsMade) {
   const Suggestion s = suggest(all, {}, {});
   EXPECT_EQ(rows_of(s),
             "accounts:\n"
-            "- {path: ml}  # a label names it\n"
+            "- {path: ml}  # a namespace's label names this account\n"
             "- {path: ml-2, shares: 1, namespaces: [ml]}  # 1 pod with GPUs\n"
-            "- {path: ml.vision}  # a label names it\n");
-  EXPECT_THAT(
-      s.text,
-      HasSubstr("left out, its label is no account's path:\n#   b (subak.gpu/account: ML/ana)"));
-  EXPECT_THAT(rows(all, {}, {{"ml", "ml.vision"}, {}}), Not(HasSubstr("a label names it")));
+            "- {path: ml.vision}  # a namespace's label names this account\n");
+  EXPECT_THAT(s.text, HasSubstr("left out: the namespace's label is not the path of an account:\n# "
+                                "  b (subak.gpu/account: ML/ana)"));
+  EXPECT_THAT(rows(all, {}, {{"ml", "ml.vision"}, {}}), Not(HasSubstr("label names this account")));
   const KnownAccounts told{{}, {{"a", "ml.vision"}}};  // by the service, which sees the label
-  EXPECT_THAT(rows(all, {}, told), HasSubstr("- {path: ml.vision}  # a label names it\n"));
+  EXPECT_THAT(rows(all, {}, told),
+              HasSubstr("- {path: ml.vision}  # a namespace's label names this account\n"));
 }
 
 TEST(Suggest, QuotasBecomeLimitsOnRequest) {

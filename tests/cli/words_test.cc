@@ -339,7 +339,8 @@ TEST(Words, StatesOfAComputeDomain) {
     domain.set_state(state);
     return compute_domain_text(domain);
   };
-  EXPECT_EQ(in_state("waiting"), "ml/subak-train, waiting for its claim template; no gate opens");
+  EXPECT_EQ(in_state("waiting"),
+            "ml/subak-train, waiting for its ResourceClaimTemplate; no gate opens");
   EXPECT_EQ(in_state("joining"), "ml/subak-train, no node has joined yet");
   EXPECT_EQ(in_state("ending"), "ml/subak-train, is being deleted");
   domain.set_nodes(3);

@@ -188,7 +188,7 @@ def domain_whose_template_is_late(c):
     c.until(lambda: domains(c), "ComputeDomain")
     job = wait_job(c, "late", "STARTING")
     c.stays(lambda: all(has_gate(p) for p in c.pods("late")), "no gate opens without the template", 5)
-    c.expect("waiting for its claim template" in c.why(job["id"]), "why says what it waits for")
+    c.expect("waiting for its ResourceClaimTemplate" in c.why(job["id"]), "why says what it waits for")
     c.world.driver.release(c.ns)
     began = time.monotonic()
     c.completed("late")

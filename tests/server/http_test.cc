@@ -177,7 +177,7 @@ TEST_F(RoutesTest, AStartWithoutTheDatabaseIsReadyForTheWebhook) {
   EXPECT_EQ(get("/readyz").body, "recovering\n") << "the database answers";
   state_.start->away = true;
   EXPECT_EQ(get("/readyz").status, 200);
-  EXPECT_THAT(get("/readyz").body, HasSubstr("judged by a copy of 1m1s ago"));
+  EXPECT_THAT(get("/readyz").body, HasSubstr("decided by a copy of 1m1s ago"));
   EXPECT_THAT(get("/metrics").body, HasSubstr("subak_static_age_seconds 61.5\n"));
   EXPECT_THAT(get("/metrics").body, HasSubstr("subak_static_known 1\n"));
   EXPECT_EQ(get("/readyz?leader").status, 503);

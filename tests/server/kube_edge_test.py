@@ -182,7 +182,7 @@ class Enforce(Edge):
             return json.loads(self.subak("status", "--output", "json"))["clusters"][0].get("knownAs", "")
 
         until(lambda: known_as() == "me", "who it is, in the status")
-        self.assertIn("east as me (the manifests must name that user: --as)", self.subak("status"))
+        self.assertIn("east as me (the manifests must name this user: subak install --as)", self.subak("status"))
         self.end(signal.SIGTERM)
         too_long = json.dumps({"status": {"userInfo": {"username": "u" * 1025}}})
         for i, (body, code) in enumerate((("no", 403), ("{}", 200), (too_long, 200))):
@@ -214,7 +214,7 @@ class Enforce(Edge):
         self.assertTrue(seen["contradicts"])
         words = "nvidia.com/gpu 8 and slices 4g.40gb=3 contradicts nvidia.com/gpu.count=10"
         self.assertEqual(seen["unfit"], words)
-        self.assertIn("cut takes nothing new:\n  " + words, self.subak("cluster", "nodes"))
+        self.assertIn("cut takes no new pods:\n  " + words, self.subak("cluster", "nodes"))
         count = 'subak_contradicting_nodes{cluster="east"}'
         until(lambda: self.metric(count) == 1, "the metric")
         counts["nvidia.com/mig-4g.40gb"] = "2"

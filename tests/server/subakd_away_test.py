@@ -80,7 +80,7 @@ class Away(OnPostgres):
             asked_to_stop = self.waiting(state)
             self.assertEqual(asked_to_stop.end(signal.SIGTERM), 0)
             self.assertIn("waits for the database", asked_to_stop.errors)
-            self.assertIn("there is no copy to judge by", asked_to_stop.errors)
+            self.assertIn("there is no copy to decide reviews by", asked_to_stop.errors)
             replica = self.waiting(state)
             line = replica.connection()
             for gpus, namespace in ((1, "ml"), (8, "ml"), (1, "nowhere")):
@@ -117,7 +117,7 @@ class Away(OnPostgres):
             self.assertNotIn(UNHEARD, str(allowed))
             self.assertFalse(denied["allowed"])
             self.assertNotIn("patch", replica.review(1, "nowhere", over=line))  # no account names it: not ours
-            self.assertIn("judged by a copy of", replica.health())
+            self.assertIn("decided by a copy of", replica.health())
             self.assertEqual(self.status_of(replica, "/readyz"), 200)
             self.assertEqual(replica.metric("subak_static_known"), 1)
             self.assertLess(replica.metric("subak_static_age_seconds"), DEADLINE_S)
@@ -131,7 +131,7 @@ class Away(OnPostgres):
         self.assertIs(line.sock, socket_before)
         self.assertNotIn("subak_static", replica.get("/metrics"))
         self.assertEqual(replica.end(signal.SIGTERM), 0)
-        self.assertIn("reviews are judged by the last copy", replica.errors)
+        self.assertIn("reviews are decided by the last copy", replica.errors)
 
     def test_a_standby_that_was_killed_has_a_copy_too(self):
         state = self.server.make_database("standby")
@@ -170,7 +170,7 @@ class Away(OnPostgres):
         replica.until_it_leads()
         self.assertFalse(replica.review(8)["allowed"])
         self.assertEqual(replica.end(signal.SIGTERM), 0)
-        self.assertRegex(replica.errors, r"the copy for a start without the database is not used.*another sum than its bytes have")
+        self.assertRegex(replica.errors, r"the copy for a start without the database is not used.*its checksum differs")
         again = self.replica(state)  # it was written anew
         self.assertEqual(again.end(signal.SIGTERM), 0)
         self.assertNotIn("is not used", again.errors)

@@ -152,7 +152,7 @@ class Replicas(OnPostgres):
         first = Process(state, "--patience", "3h")
         self.assertEqual(second.set_shares("ml", 3)[0], 0)
         self.assertEqual(second.end(signal.SIGTERM), 0)
-        self.assertIn("the configuration is not put in", second.errors)
+        self.assertIn("the configuration is not applied", second.errors)
         first.until_it_leads()
         first.until(lambda: first.metric("subak_configuration_differences") == 0)
         # Who comes when the last is gone begins anew.
@@ -309,7 +309,7 @@ class AFailoverToACopyThatWasBehind(unittest.TestCase):
         self.assertNotEqual(late.wait(DEADLINE_S), 0)
         late.communicate()
         self.assertEqual(second.wait(), 3)
-        self.assertIn("what this replica knew is not in", second.errors)
+        self.assertIn("a fact that this replica knows is no longer in", second.errors)
 
         first, second = self.start(0), self.start(1)
         words = f"knows facts up to {known}, and the database, which ends with {last}, lacks {known - last} of them"
@@ -349,7 +349,7 @@ class AFailoverToACopyThatWasBehind(unittest.TestCase):
         self.assertIn("a standby: webhook", third.health())
         self.assertEqual(third.end(signal.SIGTERM), 0)
         self.assertEqual(second.end(signal.SIGTERM), 0)
-        self.assertIn("facts are taken for lost", first.errors)
+        self.assertIn("an operator accepted that facts are lost", first.errors)
 
 
 if __name__ == "__main__":

@@ -171,7 +171,7 @@ class Life(Fixture):
         status = subprocess.run([SUBAK, "--server", process.ports["grpc"], "status"], capture_output=True, text=True, check=True)
         self.assertRegex(status.stdout, r"certificate changes to the next CA in (89|90) days: .*subak install --print --ca")
         self.assertEqual(process.end(signal.SIGTERM), 0)
-        self.assertIn("next CA of the webhook stands in ca.crt", process.errors)
+        self.assertIn("ca.crt now has the next CA of the webhook", process.errors)
 
     def test_one_process_per_store(self):
         process = self.start()

@@ -162,7 +162,7 @@ v1::EditAccountResponse execute(Session& s, const Change& change, const ApplyCom
 
 void refuse_forms(Session& s) {
   if (s.form() == Form::kTable || s.form() == Form::kWide) return;
-  throw usage_failure("--output: apply and diff only print a diff", "omit --output");
+  throw usage_failure("--output: apply and diff print only a diff", "omit --output");
 }
 
 int apply(Session& s, const ApplyCommand& o) {

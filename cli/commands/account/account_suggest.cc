@@ -26,7 +26,7 @@ struct SuggestCommand {
 
 void check(Session& s, const SuggestOptions& o) {
   if (s.form() != Form::kTable && s.form() != Form::kWide) {
-    throw usage_failure("--output: account suggest only prints a file for account apply",
+    throw usage_failure("--output: account suggest prints only a file for account apply",
                         "omit --output");
   }
   const bool plain = std::all_of(o.cluster.begin(), o.cluster.end(), [](char c) {

@@ -252,7 +252,7 @@ void print_prices(Session& s, const Pricing& pricing) {
   s.out() << "\nCosts are in " << printable(pricing.currency())
           << ", of GPU HOURS and RUNNING NOW together.\n";
   if (pricing.without().empty()) return;
-  s.out() << "Without a price on some day, so that their cost is not complete:";
+  s.out() << "Their cost is not complete, because they have no price on some days:";
   for (const std::string& product : pricing.without()) s.out() << ' ' << printable(product);
   s.out() << '\n';
 }

@@ -221,7 +221,7 @@ AdminService::Reactor* AdminService::AcceptLoss(Context* context, const v1::Acce
   if (!check.ok()) return call.fail(check.error());
   if (!shared_.options.accept_loss) {
     return call.fail({ErrorCode::kPrecondition, "until", std::to_string(asked.until),
-                      "the store is this process's alone: nothing is lost here"});
+                      "the store belongs to this process alone, so it has lost no facts"});
   }
   const auto seen = shared_.options.accept_loss(asked);
   if (!seen.ok()) return call.fail(seen.error());

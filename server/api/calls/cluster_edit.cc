@@ -78,15 +78,16 @@ bool enforces(const ClusterModes& modes) {
 }
 
 std::string no_edge(const std::string& cluster) {
-  return "no edge reports what happens in cluster \"" + cluster +
-         "\": what enforce gates there waits until one does (ClusterService.Observe)";
+  return "no edge reports cluster \"" + cluster +
+         "\": pods that mode enforce gates there wait until an edge reports it "
+         "(ClusterService.Observe)";
 }
 
 }  // namespace
 
 // Returns the cluster that the first named cluster replaces; empty: none. A service without
-// configured clusters starts with one. It is replaced while it is unchanged and no stream follows
-// it.
+// configured clusters starts with a placeholder cluster. The placeholder is replaced only while it
+// is unchanged and no stream follows it.
 std::string ClusterService::placeholder() const {
   const std::shared_ptr<const View> view = shared_.runtime.view();
   const ClusterView* first = view->cluster(names::kFirstCluster);

@@ -39,8 +39,9 @@ std::optional<Error> made_elsewhere(const Shared& shared, const std::string& clu
   const ClusterView* found = view->cluster(cluster);
   if (found == nullptr) return std::nullopt;
   if (!shared.launchers.ours(found->name, view->clusters->size() == 1)) return std::nullopt;
-  return Error{ErrorCode::kPrecondition, "job.cluster", found->name,
-               "want a cluster that a launcher serves: in this one create the pods themselves"};
+  return Error{
+      ErrorCode::kPrecondition, "job.cluster", found->name,
+      "want a cluster that a launcher serves: in this cluster, create the pods themselves"};
 }
 
 // Warns a user that nothing would start a job of this cluster; empty if a launcher or an edge

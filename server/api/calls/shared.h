@@ -155,8 +155,8 @@ class Call {
   Reactor* read_starts(StartsFill fill) const;
   using QueueFill = std::function<std::optional<Error>(const Engine&, const QueueSnapshot&,
                                                        const ForecastStarts&)>;
-  // The sequence in the answer is the older of two numbers: the sequence of the state, and that of
-  // the queue's order.
+  // The sequence in the answer is the smaller of two numbers: the sequence of the state, and that
+  // of the queue's order.
   Reactor* read_queue(QueueFill fill) const;
   // read_then() runs `next` as a cheap read, and read_expensive_then() as an expensive read. `next`
   // must finish the call.

@@ -1,8 +1,8 @@
 // Estimates what the clock of an Observe stream's sender shows now. Each event says what the
 // sender's clock showed when the event was sent (`sent_at`). An event takes some time to arrive,
-// and more time on a busy machine. So among the last events, the one that arrived quickest gives
-// the best estimate. SenderClock measures elapsed time with the boot clock, since the service's own
-// time may stand still or leap.
+// and more time on a busy machine. So among the recent events, the one that arrived quickest gives
+// the best estimate. The caller says when each event arrived, by the boot clock of the service's
+// machine, since the service's own time may stand still or leap.
 //
 // A sender has a second clock that is never set, and may also send the time of that clock
 // (`sent_steady_ms`). With these times, SenderClock finds the quickest event even if the first
@@ -16,22 +16,24 @@
 
 namespace subak::api {
 
-// The estimate for one sender. SenderClock reads no clock. Threads: one at a time.
+// The estimate for one sender. SenderClock itself reads no clock. Threads: one at a time.
 class SenderClock {
  public:
-  // Takes an event. Returns what the sender's clock showed when the event arrived, as estimated
-  // from the quickest event of the last window. A window is as long as kWindowMs to twice
-  // kWindowMs.
+  // Takes an event. Returns an estimate of what the sender's clock showed when the event arrived.
+  // The estimate comes from the quickest of the recent events. An event counts as recent for at
+  // least kWindowMs (30 s) and at most three times kWindowMs.
   // - `sent_at_ms`: what the sender's clock showed when the event was sent, in ms since 1970, UTC.
   // - `steady_ms`: what the sender's second clock showed at that time, in ms since the start of the
   //   sender's machine; 0: the time is not known.
   // - `boot_ms`: when the event arrived, by Clock::boot_ms(), which counts from the start of the
   //   service's machine.
   //
-  // Without `steady_ms`, shows_ms() must itself detect that the sender's clock was set. If the
-  // clock is set ahead, the result follows at once. If the clock is set back, the result follows at
-  // once if an event then has an earlier time than the event before. Otherwise the result follows
-  // when the old events have left the window.
+  // Without `steady_ms`, shows_ms() must itself detect that the sender's clock was set:
+  // - The clock was set ahead: the result follows with the next event.
+  // - The clock was set back, and the next event has an earlier `sent_at_ms` than the event before:
+  //   the result follows with this event. From then on, no earlier event counts.
+  // - The clock was set back by less than the time between two events: the result follows when the
+  //   events from before no longer count as recent.
   //
   // The filter takes the smallest delay, as NTP's clock filter does (RFC 5905, section 10).
   TimeMs shows_ms(TimeMs sent_at_ms, std::int64_t steady_ms, std::int64_t boot_ms) {
@@ -41,8 +43,10 @@ class SenderClock {
   }
 
  private:
-  // Works as shows_ms() without `steady_ms`. It stores the smallest delay in the present window and
-  // that in the window before.
+  // Works as shows_ms() without `steady_ms`. The difference between an event's arrival and its
+  // `sent_at_ms` is the event's delay, plus the constant offset of the two clocks. So the quickest
+  // event has the smallest difference. The members store the smallest difference of two windows:
+  // the present window and the window before.
   TimeMs by_quickest(TimeMs sent_at_ms, std::int64_t boot_ms) {
     const DurationMs difference = boot_ms - sent_at_ms;
     const bool set_back = sent_at_ms < last_sent_at_ms_;

@@ -31,10 +31,10 @@ void count_user(DomainCache& domains, const GpuPodEntry& pod, int by) {
          : domains.remove_user(pod.claims.domain, pod.going);
 }
 
-// A pod begins or ends to pay for its claims. The core changes no GPUs of a pod: the pod is
-// reported as gone, and then as new. If it runs already, it pays from now on, since another pod has
-// paid until now. But if Subak did not know the templates of its claims, no pod has paid, so it
-// pays from its binding.
+// Handles a pod that begins or stops paying for its ResourceClaims. The core never changes the GPUs
+// of a pod, so the cache reports the pod as gone, and then as new. A pod that runs already pays
+// from now on, since another pod has paid until now. But if Subak did not know the templates of its
+// ResourceClaims, no pod has paid, so the pod pays from its binding.
 void change_payer(const std::string& uid, PodEntry& entry, const Pod& pod, PodRecord& record,
                   Outbox& outbox) {
   if (!entry.gpu) return;
@@ -231,8 +231,8 @@ void ClusterCache::see_gpu_pod(const std::string& uid, PodEntry& entry, const Po
   owned_.add(gpu);
   count_user(domains_, gpu, 1);
   marks_.set_gated(uid, gpu.gated && !gpu.ended && !gpu.going);
-  // Released by Subak. Pods of others that find no node are not reported; in observe mode that is
-  // all pods.
+  // Subak released the pod. Only such a pod is reported if the scheduler finds no node for it. In
+  // mode observe, no pod is reported.
   const bool ours = !record.let_go_to.empty() && has_key(pod.annotations, names::kStatus);
   const bool stuck = ours && !record.gated && entry.node.empty() && !gpu.ended && !gpu.going;
   const Text words = stuck ? pod.status.unschedulable : Text();

@@ -68,8 +68,9 @@ class ClusterCache {
   // directly to this cache.
   NamespaceCache& namespaces() { return namespaces_; }
   OwnerCache& owners() { return owners_; }
-  // The claims of pods, and the devices of nodes. The edge passes its lists and watches of slices,
-  // classes, claims and templates directly to this cache.
+  // The ResourceClaims of pods, and the devices of nodes. The edge passes its lists and watches of
+  // ResourceSlices, DeviceClasses, ResourceClaims and ResourceClaimTemplates directly to this
+  // cache.
   ClaimCache& claims() { return claims_; }
   const OwnerCache& owners() const { return owners_; }
   // Pods that the edge must look at again, in one set for each cause.
@@ -86,10 +87,10 @@ class ClusterCache {
   // requests no GPUs and never had the gate gets no GpuPodEntry.
   void see_pod(const WatchEvent& event, std::int64_t monotonic_ms);
   // The list is complete: drops each pod that the list did not name. `heard_ms`: the last time at
-  // which the watch showed that the cache was up to date. The core gets as the end of a dropped pod
-  // the later of two times: `heard_ms`, and the start of the last list that named the pod. It does
-  // not matter whether that list was completed. Returns false, and drops no pod, if the list is not
-  // believed (ListRound::believe()).
+  // which the watch showed that the cache was up to date. The end of a dropped pod is the later of
+  // two times: `heard_ms`, and the start of the last list that named the pod, even if that list
+  // failed later. Returns false, and drops no pod, if the list is not believed
+  // (ListRound::believe()).
   bool complete_pods(TimeMs heard_ms);
   // Takes an event on a node. A node that cannot be read counts in unreadable(). A deleted node is
   // gone since `now_ms`; but if it was silent, it is gone since its last sign of life.

@@ -49,14 +49,16 @@ struct JobPart {
   bool failing = false;
 };
 
-// What a pod claims by Dynamic Resource Allocation.
+// What a pod requests by ResourceClaims (Dynamic Resource Allocation).
 struct ClaimsPart {
-  // Why Subak does not know which GPUs the pod claims. Empty: it knows, or the pod has no claims.
+  // Why Subak does not know which GPUs the pod's ResourceClaims request. Empty: Subak knows, or the
+  // pod has no ResourceClaim.
   std::string unknown;
-  // The pod pays for a claim that another pod paid for before, from when the core gets the pod.
+  // True: another pod paid before for a ResourceClaim of this pod, and now this pod pays. Its
+  // charge begins when the core gets the pod, not when the pod was bound.
   bool pays_later = false;
-  // The key of the ComputeDomain of the pod's gang (namespaced_name()). Empty if the pod has no
-  // claim of Subak for it.
+  // The key of the ComputeDomain of the pod's gang (namespaced_name()). Empty: Subak added no
+  // ResourceClaim for a ComputeDomain to the pod.
   std::string domain;
 };
 

@@ -3,8 +3,8 @@
 namespace subak {
 namespace {
 
-// Returns "namespace/name" of the gang whose size the pod states; empty: it states none. The
-// controller does not count: the launcher's differs from the workers'.
+// Returns "namespace/name" of the gang whose size the pod states; empty: it states none. The pod's
+// controller does not matter: an MPI launcher and its workers have different controllers.
 std::string gang_stated_by(const Pod& pod) {
   const std::string name = stated_gang(pod);
   return name.empty() ? name : std::string(pod.ns) + "/" + name;

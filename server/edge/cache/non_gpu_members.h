@@ -1,6 +1,6 @@
-// Non-GPU pods whose own labels state a gang and its size, such as the launcher of an MPI job. Such
-// pods have no gate, and so no rank in the gang. The gang waits until they exist. Threads: one at a
-// time; ClusterCache owns this object.
+// Non-GPU pods whose own labels state a gang and its size, such as an MPI launcher. Such pods have
+// no gate, and so no rank in the gang. The gang waits until they exist. Threads: one at a time;
+// ClusterCache owns this object.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,7 @@
 namespace subak {
 
 // Counts the non-GPU members of each gang. NonGpuMembers finds a gang by the gang's name and not by
-// the pod's controller, because a launcher and its workers have different controllers.
+// the pod's controller, because an MPI launcher and its workers have different controllers.
 class NonGpuMembers {
  public:
   // Forgets all members, as when a session begins.

@@ -32,7 +32,8 @@ class PodMarks {
   // Marks a pod for take_unsized(). Call it each time that the pod is seen, since take_unsized()
   // empties the set.
   void put_unsized(const std::string& uid) { unsized_.insert(uid); }
-  // Takes out the gated pods whose claimed devices Subak does not know.
+  // Takes out the gated pods with ResourceClaims of which Subak does not know which GPUs they
+  // request.
   std::set<std::string> take_unclaimed() { return std::exchange(unclaimed_, {}); }
   // Marks a pod for take_unclaimed(), in the same way as put_unsized().
   void put_unclaimed(const std::string& uid) { unclaimed_.insert(uid); }

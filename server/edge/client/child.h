@@ -1,7 +1,7 @@
-// Runs a program and reads its output. The program runs in a process group of its own and inherits
-// no file descriptor of the service. The program gets no input, and its error output is discarded.
-// Threads: one at a time for each Child. The service must not ignore SIGCHLD, and no other code may
-// wait for child processes.
+// Runs a program that prints a credential for an API server (an exec plugin), and reads its output.
+// The program runs in a process group of its own and inherits no file descriptor of the service.
+// The program gets no input, and its error output is discarded. Threads: one at a time for each
+// Child. The service must not ignore SIGCHLD, and no other code may wait for child processes.
 #pragma once
 
 #include <sys/types.h>
@@ -36,9 +36,11 @@ class Child {
   Child(const Child&) = delete;
   Child& operator=(const Child&) = delete;
 
-  // Reads the output so far, without waiting. It stops reading at a little more than
-  // limits::kMaxCredentialBytes. True: the program has ended, and output() has all that it printed,
-  // up to that limit. Processes that the program started may still run.
+  // Reads the output so far, without waiting. Once output() has more than
+  // limits::kMaxCredentialBytes, poll() reads no further output. A program that prints more may
+  // then block in its write, so the caller should destroy the Child, which kills the program. True:
+  // the program has ended, and output() has all that it printed, up to that limit. Processes that
+  // the program started may still run.
   bool poll();
   const std::string& output() const { return output_; }
   // Returns the exit code of the program, which must have ended. If a signal killed the program,

@@ -140,8 +140,9 @@ std::string failure_text(const Transfer& t, CURLcode result, const std::string& 
     case CURLE_COULDNT_RESOLVE_HOST:
       return "no connection to " + server + ": " + why;
     case CURLE_PEER_FAILED_VERIFICATION:
-      return server + " could not prove who it is: " + why +
-             "; want its certificate-authority, or the tls-server-name of its certificate";
+      return server + " has a certificate that could not be verified: " + why +
+             "; want its CA in certificate-authority, or the name in its certificate in "
+             "tls-server-name";
     case CURLE_SSL_CACERT_BADFILE:
       return "want a certificate-authority in PEM: " + why;
     case CURLE_SSL_CERTPROBLEM:

@@ -48,10 +48,11 @@ class KubeApi {
   using WatchId = std::uint64_t;
 
   virtual ~KubeApi() = default;
-  // Sends a call. Calls start in the order of these function calls, but answers may come in any
-  // order. If a kept-alive connection breaks before the first byte of an answer, libcurl sends the
-  // call again. So a write that arrives twice must have the same effect as one that arrives once.
-  // False: limits::kMaxKubeCalls calls have no answer yet, so the client does not send this call.
+  // Sends one request to the API server. Requests begin in the order in which call() was called,
+  // but their answers may come in any order. If a kept-alive connection breaks before the first
+  // byte of an answer, libcurl sends the request again. So a write that arrives twice must have the
+  // same effect as one that arrives once. False: limits::kMaxKubeCalls requests have no answer yet,
+  // so the client does not send this one, and never calls `answered`.
   virtual bool call(KubeCall call, Answered answered) = 0;
   // Opens a stream of events and passes each event to `take`. The stream ends if the server ends
   // it, is silent for limits::kWatchSilentMs, or sends bytes that are no event. `ended` is then

@@ -129,7 +129,7 @@ Credentials::Changed Credentials::watch_plugin(TimeMs now_ms) {
                ": it was killed; does it wait for input?");
   }
   if (plugin->exit_code() != 0) {
-    return bad("ends well: its exit code was " + std::to_string(plugin->exit_code()) +
+    return bad("ends with exit code 0: its exit code was " + std::to_string(plugin->exit_code()) +
                "; run it as the user of this service to see what it says");
   }
   auto printed =
@@ -146,7 +146,8 @@ Credentials::Changed Credentials::take(ExecCredential printed, TimeMs now_ms) {
     if (left <= 0) {
       return Error{ErrorCode::kInvalid, access_.user + ".exec: status.expirationTimestamp",
                    format_time(*printed.expires_ms),
-                   "want the plugin to print what has not expired: is the clock right?"};
+                   "want a plugin that prints a credential that has not expired: is this machine's "
+                   "clock right?"};
     }
   }
   return changed(std::move(printed.credential));

@@ -17,9 +17,10 @@
 namespace subak {
 
 // The ends of the lists and watches of one kind of objects, since a watch last stayed open for
-// limits::kSteadyWatchMs (10 s). Each end doubles the next pause, up to a limit (Backoff). An end
-// is regular if the server ended the list or watch without an error, or because its version was too
-// old. error() is empty until the server reports an error, or until ends_early() is true.
+// limits::kSteadyWatchMs (10 s). A list that failed is an end, and so is a watch that ended for any
+// reason. A list that succeeded is no end. An end is regular if the server ended the list or watch
+// without an error, or because its resource version was too old. Each end doubles the next pause,
+// up to a limit (Backoff).
 class EndHistory {
  public:
   // `path`: the path of the collection, with which error() begins.
@@ -38,9 +39,10 @@ class EndHistory {
     error_.clear();
   }
 
-  // Records that a list or watch ended with `answer`. Returns the pause before the next list or
-  // watch. The end is regular if `answer` is kDone or kExpired. After the first end since settle(),
-  // there is no pause if this end is regular. Any other pause is at least `answer.delay_ms`.
+  // Records that a list failed or a watch ended, with this `answer`. Returns the pause before the
+  // next list or watch. The end is regular if `answer` is kDone or kExpired. After the first end
+  // since settle(), there is no pause if this end is regular. Any other pause is at least
+  // `answer.delay_ms`.
   DurationMs ended(const CallAnswer& answer) {
     const bool in_order = answer.outcome == Outcome::kDone || answer.outcome == Outcome::kExpired;
     const bool first = backoff_.tries() == 0;
@@ -48,8 +50,9 @@ class EndHistory {
     ++unheard_;
     early_ = in_order ? early_ + 1 : 0;
     if (ends_early()) {
-      error_ = path_ + ": the server ends lists and watches as soon as they begin; each is asked " +
-               "for again after a pause of up to " + format_duration(limits::kMaxEdgeRetryMs);
+      error_ = path_ + ": the server ends lists and watches as soon as they begin; the edge " +
+               "requests each again after a pause of up to " +
+               format_duration(limits::kMaxEdgeRetryMs);
     } else if (!in_order) {
       error_ = path_ + ": " + answer.message;
     }
@@ -67,7 +70,9 @@ class EndHistory {
   // True if at least limits::kShortWatchesTold lists or watches ended, for any reason, since
   // settle(). A list that the sink rejected counts too.
   bool is_long() const { return backoff_.tries() >= limits::kShortWatchesTold; }
-  // The last error, which begins with the path; empty after a success.
+  // Returns the last error, which begins with the path; empty: there is none. An end that is not
+  // regular sets the error to the server's message. While ends_early() is true, the error says so.
+  // settle() clears the error, and heard() does so too while ends_early() is false.
   const std::string& error() const { return error_; }
 
  private:

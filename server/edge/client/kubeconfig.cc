@@ -160,13 +160,13 @@ MaybeError check_server(const std::string& field, const std::string& url) {
   }
   constexpr std::array<std::string_view, 3> kHere{"127.0.0.1", "localhost", "[::1]"};
   const bool here = std::find(kHere.begin(), kHere.end(), host_of(url)) != kHere.end();
-  if (plain && !here) return bad(field, url, "https, as tokens are sent there");
+  if (plain && !here) return bad(field, url, "https, since tokens are sent there");
   return std::nullopt;
 }
 
 MaybeError read_cluster(const Entry& entry, std::string_view folder, KubeAccess& out) {
   if (auto error = refuse_unknown(entry, kClusterKeys)) return error;
-  if (auto error = refuse(entry, "proxy-url", "none: proxies are not gone through")) return error;
+  if (auto error = refuse(entry, "proxy-url", "none: Subak does not support proxies")) return error;
   if (auto error = text_of(entry, "server", out.server)) return error;
   if (auto error = check_server(entry.path + ".server", out.server)) return error;
   while (out.server.ends_with('/')) out.server.pop_back();
@@ -220,7 +220,7 @@ MaybeError read_user(const Entry& entry, std::string_view folder, KubeAccess& ou
   out.user = entry.path;
   if (auto error = refuse_unknown(entry, kUserKeys)) return error;
   for (const char* key : {"as", "as-uid", "as-groups", "as-user-extra"}) {
-    if (auto error = refuse(entry, key, "none: we act as who we are")) return error;
+    if (auto error = refuse(entry, key, "none: Subak does not support impersonation")) return error;
   }
   for (const char* key : {"username", "password"}) {
     if (auto error = refuse(entry, key, "a token or a certificate")) return error;

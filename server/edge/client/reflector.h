@@ -92,7 +92,8 @@ class Reflector {
   const std::string& version() const { return version_; }
   // The number of lists begun so far.
   std::uint64_t lists() const { return lists_; }
-  // The last error, which begins with the path; empty after a success.
+  // The last error, which begins with the path; empty: there is none. A list that the sink accepts,
+  // and an event of a watch, clear the error (EndHistory::error()).
   const std::string& error() const { return ends_.error(); }
 
  private:

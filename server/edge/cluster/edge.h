@@ -67,7 +67,7 @@ struct EdgeOptions {
   // The value of Policy::system_namespaces. Pods of the GPU Operator count only in these and in
   // kSystemNamespaces.
   std::vector<std::string> system_namespaces;
-  // True: claims for devices that Subak does not know do not count (DeviceClaims::kWarn).
+  // True: ResourceClaims for devices that Subak does not know do not count (DeviceClaims::kWarn).
   bool ignores_unknown_claims = false;
   // True: the edge has no thread, and the caller runs turn().
   // So a simulation of faults is reproducible.

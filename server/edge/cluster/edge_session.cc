@@ -89,12 +89,13 @@ void EdgeSession::begin_list(const std::string& uid) {
     watches_.follow_others();
     hooks_.begun(id);
   });
-  if (!posted) end("the service takes nothing now");
+  if (!posted) end("the service accepts no input now");
 }
 
 // Drops the cache; the next session begins after a pause.
 void EdgeSession::end(const std::string& why) {
-  log::warn("edge begins again", {{"cluster", context_.options.cluster}, {"error", why}});
+  log::warn("the edge begins a new session",
+            {{"cluster", context_.options.cluster}, {"error", why}});
   const bool was_steady =
       phase_ == Phase::kFollows &&
       context_.ports.monotonic_ms() - follows_since_ms_ >= limits::kSteadyWatchMs;

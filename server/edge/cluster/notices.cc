@@ -37,10 +37,10 @@ std::string preemption_text(const std::string& job, const Preemption& p) {
 // What an Event about a start says of GPUs that no quota covers; empty: quota covers all.
 std::string loan_text(const Loan& loan) {
   if (loan.milligpu == 0) return "";
-  return "; " + gpus_text(loan.milligpu) + " of it beyond quota" +
-         (loan.from_ms == 0
-              ? std::string()
-              : ": jobs within quota may preempt it from " + format_time(loan.from_ms) + " on");
+  return "; " + gpus_text(loan.milligpu) + " beyond quota" +
+         (loan.from_ms == 0 ? std::string()
+                            : ": jobs within quota may preempt the job from " +
+                                  format_time(loan.from_ms) + " on");
 }
 
 }  // namespace
@@ -79,7 +79,7 @@ void Notices::tell_written(const KubeWrite& write) {
       const std::string note =
           job + " starts: " + std::to_string(count) +
           (count == 1 ? " pod, on " : " pods, this one on ") +
-          (write.node.empty() ? "whichever node the scheduler chooses" : "node " + write.node) +
+          (write.node.empty() ? "a node that the scheduler chooses" : "node " + write.node) +
           loan_text(write.loan);
       return tell_pod(write.uid, "Released", "Release", note, false);
     }
@@ -105,7 +105,7 @@ void Notices::tell_written(const KubeWrite& write) {
       return tell_owner(write.uid, "TakenBack", "Suspend",
                         !comes_back(write.cause)
                             ? job +
-                                  (write.cause == Cause::kTimeLimit ? " has had its time limit"
+                                  (write.cause == Cause::kTimeLimit ? " reached its time limit"
                                                                     : " was cancelled") +
                                   ": suspended until spec.suspend is false again"
                             : "Subak ends " + job + " (" + cause +
@@ -114,13 +114,13 @@ void Notices::tell_written(const KubeWrite& write) {
     case WriteKind::kMakeDomain:
       return tell_pod(write.pod, "ComputeDomainMade", "MakeComputeDomain",
                       job + " starts in a ComputeDomain of its own; its gates open when the " +
-                          "ComputeDomain has its claim template",
+                          "ComputeDomain has its ResourceClaimTemplate",
                       false);
     case WriteKind::kDropDomain:
       return;
     case WriteKind::kResume:
-      return tell_owner(write.uid, "Resumed", "Resume", "its pods are gone: they are created again",
-                        false);
+      return tell_owner(write.uid, "Resumed", "Resume",
+                        "its pods are gone, so it is resumed and creates new pods", false);
   }
 }
 

@@ -14,7 +14,7 @@ void PublishedStats::publish(EdgeStats now, bool session_is_on,
   }
   if (said_unreadable_ != unreadable.last) {
     said_unreadable_ = unreadable.last;
-    log::warn("an object cannot be read, or not all of it",
+    log::warn("an object cannot be read completely",
               {{"cluster", cluster_}, {"error", said_unreadable_}});
   }
   stats_ = std::move(now);

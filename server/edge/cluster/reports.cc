@@ -56,9 +56,9 @@ void Reports::on_reply(const News& news, const Reply& reply) {
     return put_off_pod(news.uid, reply.error->want);
   }
   ++not_taken_;
-  log::warn("the core does not take what is seen", {{"cluster", context_.options.cluster},
-                                                    {"uid", news.uid},
-                                                    {"error", reply.error->message()}});
+  log::warn("the core refused an update from the edge", {{"cluster", context_.options.cluster},
+                                                         {"uid", news.uid},
+                                                         {"error", reply.error->message()}});
 }
 
 // The pod stays behind its gate, and its status shows why.

@@ -22,8 +22,8 @@ namespace subak {
 
 class Watches {
  public:
-  // `on_change` is called before each change of a pod, an owner, a ComputeDomain or a claim
-  // template goes into the cache.
+  // `on_change` is called before each change of a pod, an owner, a ComputeDomain or a
+  // ResourceClaimTemplate goes into the cache.
   Watches(EdgeContext& context, std::function<void()> on_change)
       : context_(context), on_change_(std::move(on_change)) {}
   Watches(const Watches&) = delete;
@@ -90,7 +90,8 @@ class Watches {
   std::unique_ptr<Reflector> nodes_, namespaces_, pods_, leases_;
   // One for each of kOwnerPaths; empty: owners are not followed.
   std::vector<std::unique_ptr<Reflector>> owners_;
-  // Slices, DeviceClasses, claims, claim templates and ComputeDomains; empty: not followed.
+  // ResourceSlices, DeviceClasses, ResourceClaims, ResourceClaimTemplates and ComputeDomains;
+  // empty: not followed.
   std::vector<std::unique_ptr<Reflector>> devices_;
 };
 

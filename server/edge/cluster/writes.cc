@@ -41,7 +41,7 @@ bool Writes::say_refused(const std::string& uid, Cause cause, const std::string&
                         session_.end(reply.error->message());
                     });
   if (!posted) return false;
-  log::warn("the cluster does not do with a pod what is wanted",
+  log::warn("the cluster refused what Subak wanted for a pod",
             {{"cluster", context_.options.cluster},
              {"uid", uid},
              {"cause", enum_name(cause)},
@@ -63,7 +63,7 @@ bool Writes::say_end_refused(const KubeWrite& write, const std::string& words) {
   if (!say_refused(uid, Cause::kEvictRefused, words)) return false;
   const std::string note = "Subak ends job " + text::job_id_text(write.job) + " (" +
                            std::string(enum_name(write.cause)) +
-                           "), and this is refused: " + words +
+                           "), but the cluster refuses: " + words +
                            "; the job keeps its GPUs until its pods are gone, and Subak asks again";
   of_pod ? notices_.tell_pod(write.uid, "EvictRefused", "Evict", note, true)
          : notices_.tell_owner(write.uid, "EvictRefused", "Suspend", note, true);
@@ -72,7 +72,8 @@ bool Writes::say_end_refused(const KubeWrite& write, const std::string& words) {
 
 void Writes::report_withheld() {
   for (const KubeWrite& write : queue_.withheld()) {
-    if (!say_end_refused(write, "an eviction is a failure, and its Job allows too few more"))
+    if (!say_end_refused(
+            write, "an eviction counts as a failure, and its Job allows too few more failures"))
       return;
   }
   queue_.withheld_are_known();
@@ -82,11 +83,11 @@ void Writes::report_withheld() {
 void Writes::give_up(const std::string& uid, JobId job, Cause cause, const std::string& words) {
   if (!say_refused(uid, cause, words)) return;
   const bool scheduler = cause == Cause::kUnschedulable;
-  notices_.tell_pod(
-      uid, scheduler ? "Unschedulable" : "ReleaseRefused", "Release",
-      (scheduler ? "the scheduler finds no way to its node: " : "its gate cannot be opened: ") +
-          words + "; the hold is released",
-      true);
+  notices_.tell_pod(uid, scheduler ? "Unschedulable" : "ReleaseRefused", "Release",
+                    (scheduler ? "the scheduler cannot place the pod on its node: "
+                               : "its gate cannot be opened: ") +
+                        words + "; the hold is released",
+                    true);
   queue_.drop(job);
 }
 

@@ -13,7 +13,7 @@ std::string key_of(json::Value object) {
                          json::text_in(object, "metadata", "name"));
 }
 
-// Returns true if the claim requests a channel of a ComputeDomain.
+// Returns true if the ResourceClaim requests a channel of a ComputeDomain.
 bool of_channel(const ClaimSpec& spec) {
   return std::any_of(spec.requests.begin(), spec.requests.end(), [](const auto& request) {
     return std::any_of(request.begin(), request.end(), [](const DeviceRequest& one) {
@@ -30,7 +30,7 @@ void ClaimCache::see_claim(const WatchEvent& event) {
   Claim& claim = claims_[key];
   const bool is_new = claim.list == 0;
   claim.list = claim_list_;
-  if (is_new) claim.spec = read_claim_spec(event.object);  // a claim's spec never changes
+  if (is_new) claim.spec = read_claim_spec(event.object);  // a ResourceClaim's spec never changes
   std::string reserved(reserved_for(event.object));
   const bool same = reserved == claim.reserved_for;
   claim.reserved_for = std::move(reserved);
@@ -53,7 +53,8 @@ void ClaimCache::complete_claims() {
 void ClaimCache::see_template(const WatchEvent& event) {
   const std::string key = key_of(event.object);
   if (event.kind == WatchKind::kDeleted) {
-    // The pods that exist have their claims. Only those of a ComputeDomain depend on the template.
+    // Existing pods have their ResourceClaims already. Only pods of a ComputeDomain still depend on
+    // the template.
     const auto gone = templates_.extract(key);
     if (gone && of_channel(gone.mapped().spec)) outdate_pods_of(key);
     return;
@@ -135,7 +136,8 @@ std::string ClaimCache::add_gpus(Pod& pod, json::Value object) {
     pod.claims.device.clear();
     return {};
   }
-  if (devices.why.empty()) devices.why = "its claims and its containers request GPUs of two kinds";
+  if (devices.why.empty())
+    devices.why = "its ResourceClaims and its containers request GPUs of two kinds";
   if (ignores_unknown_) return {};
   if (devices.state == PodDevices::State::kAfterPayer) pod.claims.device.clear();
   if (pod.gated()) {
@@ -157,7 +159,7 @@ bool ClaimCache::add_claim(const std::string& uid, const std::string& name, PodD
   const std::string& reserved = found->second.reserved_for;
   if (!reserved.empty()) users.payer = reserved;
   if (users.payer.empty() || !users.pods.contains(users.payer)) {
-    // A reserved claim of a pod that was not seen yet has that payer.
+    // If the ResourceClaim is reserved, its payer may be a pod that was not seen yet.
     if (reserved.empty()) users.payer = uid;
   }
   if (users.payer == uid) return add(found->second.spec, out);
@@ -176,14 +178,15 @@ bool ClaimCache::add(const ClaimSpec& spec, PodDevices& out) const {
   }
   if (out.gpus.add(*gpus)) return true;
   out.state = PodDevices::State::kUnknown;
-  out.why = "its claims request GPUs of two kinds; split it into one pod for each";
+  out.why =
+      "its ResourceClaims request GPUs of two kinds; split the pod into one pod for each kind";
   return false;
 }
 
 void ClaimCache::forget(const std::string& uid) {
   const auto pod = pods_.find(uid);
   if (pod == pods_.end()) return;
-  // Another pod of the claim now pays.
+  // Another pod of the ResourceClaim now pays.
   for (const std::string& claim : pod->second.claims) {
     const auto users = users_.find(claim);
     if (users != users_.end() && users->second.payer == uid) outdate_users(claim);

@@ -1,5 +1,5 @@
-// The resource claims and claim templates of a cluster, and which pod pays for each claim. Threads:
-// one at a time; ClusterCache owns the cache.
+// The ResourceClaims and ResourceClaimTemplates of a cluster, and which pod pays for each
+// ResourceClaim. Threads: one at a time; ClusterCache owns the cache.
 #pragma once
 
 #include <cstdint>
@@ -16,10 +16,11 @@
 
 namespace subak {
 
-// What the claims of a pod request.
+// What the ResourceClaims of a pod request.
 struct PodDevices {
   enum class State : std::uint8_t {
-    // `gpus` says what the pod's claims request; GpuKind::kNone: no GPUs that this pod pays for.
+    // `gpus` has the GPUs that the pod's ResourceClaims request and for which this pod pays;
+    // GpuKind::kNone: there are none.
     kKnown,
     // The pod must wait: `why` says for what.
     kUnknown,
@@ -32,15 +33,16 @@ struct PodDevices {
   std::string why;
 };
 
-// Entries stay when a session ends: the core does not get claims, so no entry must be sent again.
+// Entries stay when a session ends: the core does not get ResourceClaims, so no entry must be sent
+// again.
 class ClaimCache {
  public:
   // `extra`: the resources that count as whole GPUs. `extra` must outlive the cache.
   explicit ClaimCache(const ExtraGpuResources& extra) : devices_(extra), extra_(extra) {}
 
-  // From now on, add_gpus() ignores claims that Subak does not know (DeviceClaims::kWarn).
+  // From now on, add_gpus() ignores ResourceClaims that Subak does not know (DeviceClaims::kWarn).
   void ignore_unknown() { ignores_unknown_ = true; }
-  // The devices among which the claims choose.
+  // The devices from which the ResourceClaims are met.
   DeviceCache& devices() { return devices_; }
 
   // The lists of ResourceClaims and of ResourceClaimTemplates: begin, each object, complete. A
@@ -52,14 +54,15 @@ class ClaimCache {
   void see_template(const WatchEvent& event);
   void complete_templates();
 
-  // Returns what the claims of this pod request, and remembers the pod until forget(). One of the
-  // pods that share a claim pays for it: the first pod for which the claim is reserved. While the
-  // claim is reserved for none, the first known pod pays, and the other pods wait. Error texts name
-  // the claim and the class.
+  // Returns what the ResourceClaims of this pod request, and remembers the pod until forget(). If
+  // several pods share a ResourceClaim, one of them pays for it: the first pod in its
+  // status.reservedFor. While that list is empty, the first pod that the cache saw pays, and the
+  // other pods wait. Error texts name the ResourceClaim and the DeviceClass.
   PodDevices resolve(const std::string& uid, std::string_view ns, json::Value pod);
-  // Adds what resolve() returns for the pod `object` to `pod`, which was read from it. The pod then
-  // has no claims.device. Returns why the pod must wait; empty: it need not wait. A gated pod that
-  // must wait requests no GPUs. If Subak does not know what it claims, claims.device stays.
+  // Adds what resolve() returns for the pod `object` to `pod`, which was read from `object`, and
+  // clears pod.claims.device. Returns why the pod must wait; empty: it need not wait. A gated pod
+  // that must wait requests no GPUs. If Subak does not know what the ResourceClaims request,
+  // pod.claims.device stays.
   // Forgets a pod that has ended.
   std::string add_gpus(Pod& pod, json::Value object);
   // Forgets a pod that has ended or is gone.
@@ -67,14 +70,15 @@ class ClaimCache {
   // Forgets all pods, when a session begins.
   void forget_pods();
 
-  // Takes out the pods for which resolve() may return something else, since a claim, a template, a
-  // class or a kind of device has changed. Pods that run with known devices are not among them.
+  // Takes out the pods for which resolve() may return something else, since a ResourceClaim, a
+  // ResourceClaimTemplate, a DeviceClass or a kind of device has changed. Pods that run with known
+  // devices are not among them.
   std::set<std::string> take_outdated();
 
  private:
   struct Claim {
     ClaimSpec spec;
-    // The uid of the first pod for which the claim is reserved; empty: none.
+    // The uid of the first pod in status.reservedFor; empty: none.
     std::string reserved_for;
     std::uint32_t list = 0;
   };
@@ -82,12 +86,12 @@ class ClaimCache {
     ClaimSpec spec;
     std::uint32_t list = 0;
   };
-  // The pods that share a claim. `payer` may be a pod that was not seen yet, or is gone.
+  // The pods that share a ResourceClaim. `payer` may be a pod that was not seen yet, or is gone.
   struct Users {
     std::string payer;
     std::set<std::string> pods;
   };
-  // A pod's claims and templates, as "namespace/name".
+  // A pod's ResourceClaims and ResourceClaimTemplates, as "namespace/name".
   struct PodUses {
     std::set<std::string> claims, templates;
     // True: the pod has no node, or Subak does not know what it claims.
@@ -96,15 +100,16 @@ class ClaimCache {
 
   // Works as resolve(), for a pod that is in pods_ and in users_.
   PodDevices resolve_claims(const std::string& uid, std::string_view ns, const ClaimRefs& claims);
-  // Adds the requests of a claim. Returns false if the pod must wait; `out.why` then says why.
+  // Adds the requests of a ResourceClaim to `out`. Returns false if the pod must wait; `out.why`
+  // then says why.
   bool add(const ClaimSpec& spec, PodDevices& out) const;
-  // Adds a claim of this name.
+  // Adds the requests of the ResourceClaim with this name ("namespace/name"), as add() does.
   bool add_claim(const std::string& uid, const std::string& name, PodDevices& out);
-  // Takes the pod out of its claims, and forgets it.
+  // Takes the pod out of the users of its ResourceClaims, and forgets the pod.
   void leave_claims(const std::string& uid);
   // Marks the pods that name the template and wait (PodUses::waits).
   void outdate_pods_of(const std::string& claim_template);
-  // Marks the pods of a claim.
+  // Marks the pods that share this ResourceClaim.
   void outdate_users(const std::string& claim);
   void claim_gone(const std::string& name);
 

@@ -128,7 +128,7 @@ void DeviceCache::add_device(const OneDevice& device, NodeDevices& out) const {
   if (resource.empty()) {
     if (kind.driver != kGpuDriver) return;
     const bool slice = kind.text("type") == "mig";
-    if (slice && kind.partition) return;  // the card itself counts
+    if (slice && kind.partition) return;  // the whole GPU counts
     resource = slice ? std::string(names::kMigPrefix) + std::string(kind.text("profile"))
                      : std::string(names::kGpu);
   }

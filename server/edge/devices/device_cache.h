@@ -36,14 +36,15 @@ class DeviceCache {
   void complete_classes();
 
   // Returns the GPUs that drivers offer on the node; nullptr: none. A pool counts while it is
-  // complete: as many slices of its newest generation exist as they say. While a driver replaces
-  // the slices of a pool, the node's last complete devices count.
+  // complete: the cache has all slices of the pool's newest generation, as many as each slice
+  // states. While a driver replaces the slices of a pool, the node's last complete devices count.
   const NodeDevices* find(const std::string& node) const;
   // Takes out the nodes whose result of find() has changed. Their objects must be read again.
   std::set<std::string> take_changed_nodes() { return std::exchange(changed_nodes_, {}); }
   // Marks the node again, after a read that could not begin.
   void put_changed_node(const std::string& node) { changed_nodes_.insert(node); }
-  // Rises when a class or the set of kinds changes, so claims may mean something else.
+  // Rises when a DeviceClass or the set of kinds changes, so ResourceClaims may request something
+  // else.
   std::uint64_t version() const { return version_; }
   // Returns the cluster for claimed_gpus(). The result refers to this cache, and is valid until the
   // cache changes.
@@ -69,7 +70,8 @@ class DeviceCache {
     std::uint32_t list = 0;
   };
 
-  // Returns the number of the kind, and counts a new device of it; none if there are too many.
+  // Returns the number of the kind, and counts one more device of it. nullopt: there are too many
+  // kinds.
   std::optional<KindId> add_kind(const DeviceKind& kind);
   // Forgets the slice, and computes the devices of its node again.
   void drop(const std::string& slice);

@@ -82,9 +82,9 @@ class DomainCache {
   // Rises with each change of a ComputeDomain or a template.
   std::uint64_t version() const { return version_; }
 
-  // Recognises the claims of a pod that a user wrote. If one of them asks for the channel of a
-  // ComputeDomain, the pod's gang is one with a ComputeDomain. If all of them do, the pod has no
-  // claim that Subak does not know. Does nothing for a pod without GPUs.
+  // Recognises the ResourceClaims that a user wrote into the pod. If one of them requests the
+  // channel of a ComputeDomain, the pod's gang uses a ComputeDomain. If all of them do, the pod has
+  // no ResourceClaim that Subak does not know. Does nothing for a pod without GPUs.
   void recognise(Pod& pod) const;
 
   // Counts a pod with an open gate that has not ended. `going`: its deletion was requested. `key`
@@ -107,7 +107,7 @@ class DomainCache {
     ClaimTemplate object;
     std::uint32_t list = 0;
   };
-  // Takes a slice out of the channels that its node offers.
+  // Subtracts the slice from the channels that its node offers.
   void drop_slice(const Slice& slice);
   // Calls the hook if the cluster has ComputeDomains.
   void tell_offer(const std::string& node) const;

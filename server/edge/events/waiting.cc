@@ -38,7 +38,7 @@ bool has_moved(TimeMs told_ms, TimeMs start_ms, TimeMs now_ms) {
          by_ms > std::max<DurationMs>(0, start_ms - now_ms) / limits::kStartMovedPart;
 }
 
-// True if other jobs give their GPUs than those that were recorded.
+// True if a job that was not recorded before must give GPUs back.
 bool has_new_givers(const std::vector<std::string>& told, const Reason& reason) {
   if (reason.token != ReasonToken::kWaitingForPreemptedWorkloads) return false;
   return std::any_of(reason.blockers.begin(), reason.blockers.end(), [&](const std::string& job) {

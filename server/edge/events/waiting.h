@@ -1,7 +1,7 @@
 // Records why a job waits, and its start estimate, by Events on one pod of the job and on the pod's
 // owner. Waiting records these Events at each of these moments:
 // - the job has waited for limits::kTellWaitingMs, or claims GPUs;
-// - the reason changes, or other jobs give the GPUs that the job claims;
+// - the reason changes, or a job that was not named before must give back GPUs that the job claims;
 // - the expected start changes by more than limits::kStartMovedMs, and by more than the remaining
 //   wait divided by limits::kStartMovedPart.
 // An API server deletes Events after a while. So Waiting repeats the Events after
@@ -92,7 +92,8 @@ class Waiting {
   void take(const WaitingPage& page, TimeMs now_ms);
   // Records at once that the pod waits until a user states the size of its gang.
   void take_unsized(const std::string& uid, TimeMs now_ms);
-  // Records at once that the pod waits because Subak does not know which GPUs it claims.
+  // Records at once that the pod waits because Subak does not know which GPUs its ResourceClaims
+  // request.
   void take_unclaimed(const std::string& uid, TimeMs now_ms);
   // Records that the pod does not belong to a job yet, because too many pods wait. `words`: the
   // core's message, which says which account has too many.
@@ -108,7 +109,7 @@ class Waiting {
     ReasonToken token = ReasonToken::kNext;
     // The start time that was recorded last; 0: none was recorded.
     TimeMs start_ms = 0;
-    // For a job that claims GPUs: the jobs that give them, as was recorded last.
+    // For a job that claims GPUs: the jobs that must give GPUs back, as was recorded last.
     std::vector<std::string> givers;
     // When an Event was recorded last.
     TimeMs told_ms = 0;

@@ -1,7 +1,6 @@
-// Says whether the ComputeDomain of a gang is there, so that the gang's gates may open. The claim
-// controller of Kubernetes waits up to 1,000 s after it has not found a claim template. So a gate
-// opens only when the template exists.
-// Threads: any; pure functions.
+// Says whether the ComputeDomain of a gang is there, so that the gang's gates may open. If
+// Kubernetes' ResourceClaim controller does not find the ResourceClaimTemplate of a pod, it waits
+// for up to 1,000 s. So a gate opens only when the template exists. Threads: any; pure functions.
 #pragma once
 
 #include <cstdint>
@@ -29,8 +28,8 @@ struct DomainCheck {
 };
 
 // Checks the ComputeDomain with this key for an attempt of a job. A ComputeDomain of another
-// attempt is good as long as pods use it that are not being deleted. These pods and the new ones
-// then belong to one gang, since they have one template.
+// attempt is good too, as long as at least one pod uses it whose deletion was not requested. This
+// pod and the new pods then belong to the same gang, since they name the same template.
 DomainCheck check_domain(const ClusterCache& cache, const std::string& key, JobId job,
                          std::uint32_t attempt);
 

@@ -25,8 +25,8 @@ bool owner_ends(const ClusterCache& cache, const GpuPodEntry& pod) {
   return owner->ended || (parent != nullptr && parent->ended);
 }
 
-// True if the pod was on its way when its hold ended, and has arrived since. It may then run on,
-// except in a declared gang.
+// True if the pod's gate was open when its hold ended, and the pod was bound afterwards. Such a pod
+// may run on, except in a declared gang.
 bool has_arrived(const GpuPodEntry& pod, Cause cause) {
   const bool declared = pod.gang && !pod.runs_alone;
   return pod.bound && !declared && (cause == Cause::kExpired || cause == Cause::kUnschedulable);

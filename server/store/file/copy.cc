@@ -65,8 +65,7 @@ std::optional<Error> copy_to(const std::string& to, Connection& source,
     return target.error("store.copy");
   }
   if (!copy_pages(source, target, wanted)) {
-    return wanted() ? target.error("store.copy")
-                    : refuse(to, "", "the copy is not wanted any more");
+    return wanted() ? target.error("store.copy") : refuse(to, "", "the copy is no longer wanted");
   }
   // In the source's mode, readers would need a log beside the file.
   if (!target.exec("PRAGMA journal_mode=DELETE")) return target.error("store.copy");

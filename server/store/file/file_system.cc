@@ -38,9 +38,9 @@ std::uint32_t file_system_of(const std::string& path) {
 std::optional<Error> check_file_system(const std::string& path, std::uint32_t kind) {
   for (const auto& [magic, name] : kOfANetwork) {
     if (magic != kind) continue;
-    return refuse_store(path, "on " + std::string(name) + ", a file system of a network",
-                        "want a disk of this machine: only there do locks keep a second service "
-                        "out and does a sync make facts durable");
+    return refuse_store(path, "on " + std::string(name) + ", a network file system",
+                        "want a disk of this machine: only its locks keep a second service out, "
+                        "and only its sync makes facts durable");
   }
   return std::nullopt;
 }

@@ -12,9 +12,9 @@
 
 namespace subak {
 
-// A note about the store, which stays in the lock file between two runs of a service. A start
-// compares the store with the note, and so detects a truncated file or log. In the lock file, the
-// note has its own checksum.
+// A note about the store, which stays in the lock file between two runs of a service. At a start, a
+// store with fewer facts than the note says is refused: its file or log was truncated. In the lock
+// file, the note has its own checksum.
 struct StoreMark {
   std::uint32_t seed = 0;   // the store's seed (server/store/proof/head.h)
   std::uint64_t facts = 0;  // durable facts before the log's last transaction

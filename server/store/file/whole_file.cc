@@ -59,7 +59,7 @@ Result<std::string> read_summed_file(const std::string& path, const SummedKind& 
   if (!ours) return refuse_store(path, "not a file of this kind", "want what was written");
   std::string bytes = all.substr(head);
   if (all.substr(kind.first_line.size(), kSumBytes) == sum_text(seed, bytes)) return bytes;
-  return refuse_store(path, "another sum than its bytes have", "want what this store has written");
+  return refuse_store(path, "its checksum differs", "want a file that this store has written");
 }
 
 }  // namespace subak

@@ -44,8 +44,8 @@ class Batch {
   // Makes the batch. It refuses a fact that no program could read again, or that has a newer
   // version than the store. The field of an error is "store.fact N FIELD". `facts`: they have
   // consecutive numbers and follow `before` without a gap. `seed`: the start of the checksums.
-  // `known`: the newest fact version that this program knows. `last`: the last edit of each of
-  // edited_things() that was edited before.
+  // `known`: the newest fact version that this program knows. `last`: for each of edited_things()
+  // that was edited before, its last edit.
   static Result<Batch> make(std::span<const Fact> facts, const Position& before, std::uint32_t seed,
                             std::uint32_t known, LastEdits last);
 

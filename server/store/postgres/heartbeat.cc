@@ -35,8 +35,9 @@ void note_confirmed(std::atomic<std::int64_t>& confirmed_ms, std::int64_t began_
   }
 }
 
-// A former leader that was asleep and has nothing to commit would not notice otherwise, and show an
-// old state. The epoch may be a newer one of this process: the holder's name decides.
+// Without this check, a former leader that slept and has nothing to commit would not notice that
+// another process leads, and would show an old state. The epoch may be a newer one of this process:
+// the holder's name decides.
 std::optional<Error> Heartbeat::look(PgConnection& db, const std::string& said) {
   if (of_.silent || (!db.is_open() && db.open(of_.address))) return std::nullopt;
   const std::int64_t began_ms = of_.clock.boot_ms();

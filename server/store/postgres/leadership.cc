@@ -31,7 +31,7 @@ Raised raise(PgConnection& db, const char* sql, const Parameters& parameters) {
     db.run("SELECT pg_terminate_backend(backend::int) FROM lead WHERE backend <> 0");
   }
   return {Raised::How::kUnknown, 0,
-          Error{ErrorCode::kPrecondition, "store.lead", "the row of who leads is locked",
+          Error{ErrorCode::kPrecondition, "store.lead", "the row that names the leader is locked",
                 "want the session that locks it to end (pg_locks shows it)"}};
 }
 
@@ -94,7 +94,7 @@ Result<LeadershipSeen> look_at_lead(PgConnection& db) {
   if (!row.ok()) return db.error("store.lead", row);
   if (row.rows() == 0) {
     return Error{ErrorCode::kPrecondition, "store.lead", "row 1 is missing",
-                 "want a store of ours"};
+                 "want a database of Subak"};
   }
   Leadership lead{row.number(0, 0), std::string(row.bytes(0, 2)), std::string(row.bytes(0, 3)),
                   read_known_as(row.bytes(0, 4))};

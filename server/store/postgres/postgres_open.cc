@@ -36,13 +36,13 @@ std::optional<Error> PostgresStore::check_server() {
       if (!options_.replicated || !value.empty()) continue;
       return refuse(
           "a database server without synchronous standbys (synchronous_standby_names is empty)",
-          "want one, or databaseDurability: local (--database-durability local), if it is enough "
-          "that what is acknowledged survives a crash of the server but not the loss of its "
+          "want a synchronous standby, or databaseDurability: local (--database-durability local), "
+          "if acknowledged facts need only survive a crash of the server, not the loss of its "
           "machine");
     }
     if (value != "on") {
       return refuse(std::string(setting) + " = " + std::string(value) + " on the server",
-                    "want on: without it a crash of the server loses or damages the books");
+                    "want on: without it, a crash of the server loses or damages the ledger");
     }
   }
   return std::nullopt;
@@ -158,7 +158,7 @@ std::optional<Error> PostgresStore::prepare() {
   if (options_.uuid.empty()) check_role();  // else its owner puts a copy there
   if (auto error = found()) return error;
   if (options_.ignore_checkpoint) {
-    log::warn("the checkpoint is left out", {{"store", describe()}});
+    log::warn("the checkpoint is ignored", {{"store", describe()}});
     const std::string sql =
         std::string(kIfLeading) + "DELETE FROM meta USING l WHERE key = 'checkpoint'";
     const PgResult dropped = db_.run(sql.c_str(), Parameters().add(epoch_.load()));

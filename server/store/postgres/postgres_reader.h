@@ -58,8 +58,8 @@ class PostgresReader final : public StoreReader {
   // Calls fn(entry) for the rows that the query selects, in order, until fn() returns false.
   std::optional<Error> each_entry(const LedgerQuery& query,
                                   const std::function<bool(LedgerEntry)>& fn);
-  // Returns the number of the last fact that was made at or before `t`. If the interval of a ledger
-  // row ends after `t`, a later fact wrote the row.
+  // Returns the number of the last fact that was made at or before `t`. Each ledger row whose
+  // interval ends after `t` was written by a later fact.
   Result<std::uint64_t> last_seq_until(TimeMs t);
 
   const Address address_;

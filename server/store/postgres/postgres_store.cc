@@ -171,7 +171,7 @@ PostgresStore::Outcome PostgresStore::resolve() {
         Error{ErrorCode::kPrecondition, "store.facts",
               "the database ends with fact " + std::to_string(head->facts) + ", and fact " +
                   std::to_string(batch_.position.head.facts) + " was durable",
-              "want a database that keeps what it has: this process ends"};
+              "want a database that loses no facts: this process ends"};
     return Outcome::kRefused;
   }
   if (batch_.sent && is(batch_.sent->head)) {

@@ -51,9 +51,9 @@ struct PostgresOptions {
   std::string copy_path{};
 };
 
-// A store that several processes share. Before this process leads, only readers, lead(), describe()
-// read_calibration() and read_activity() work, and they work only when a leader has made the
-// tables.
+// A store that several processes share. Before this process leads, only readers, lead(),
+// describe(), read_calibration() and read_activity() work. They work only once a leader has made
+// the tables.
 class SharedStore : public Store {
  public:
   // Looks once at the leader, and takes the lead if the lead is free. True: this process leads, the

@@ -40,7 +40,8 @@ class Prover {
                             " WHERE seq > $1 AND seq <= $2 ORDER BY seq LIMIT $3";
     const auto page = static_cast<std::uint64_t>(limits::kDatabasePageRows);
     for (std::uint64_t after = 0;;) {
-      if (!wanted_()) return Error{ErrorCode::kPrecondition, "store", "not proved to its end", ""};
+      if (!wanted_())
+        return Error{ErrorCode::kPrecondition, "store", "the check was stopped before its end", ""};
       const PgResult rows =
           db_.run(sql.c_str(), Parameters().add(after).add(head_.facts).add(page));
       if (!rows.ok()) return db_.error("store." + table, rows);

@@ -65,10 +65,10 @@ class LedgerFilter {
 };
 
 // Returns the number of the last fact that was made at or before `t`; 0: none was. `facts`: the
-// number of facts in the store. If the interval of a ledger row ends after `t`, a later fact wrote
-// the row. The times of facts never fall, so the function uses a binary search. `made_at(seq)` must
-// return the time of a fact; it is called O(log facts) times. If it returns an error, the function
-// returns that error.
+// number of facts in the store. Each ledger row whose interval ends after `t` was written by a
+// later fact. The times of facts never fall, so the function uses a binary search. `made_at(seq)`
+// must return the time of a fact; it is called O(log facts) times. If it returns an error, the
+// function returns that error.
 template <class F>
 Result<std::uint64_t> last_seq_until(std::uint64_t facts, TimeMs t, F&& made_at) {
   std::uint64_t low = 0;           // made at or before t, or none

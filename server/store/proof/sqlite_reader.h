@@ -42,8 +42,8 @@ class SqliteReader final : public StoreReader {
   std::optional<Error> recover_checkpoint(FactSink& sink, Recovered& out, std::uint32_t& anchor);
   std::optional<Error> recover_tail(FactSink& sink, Recovered& out, std::uint32_t anchor);
   Result<std::vector<LedgerEntry>> ledger_of_job(const LedgerQuery& query, std::uint64_t after);
-  // Returns the number of the last fact that was made at or before `t`. If the interval of a ledger
-  // row ends after `t`, a later fact wrote the row.
+  // Returns the number of the last fact that was made at or before `t`. Each ledger row whose
+  // interval ends after `t` was written by a later fact.
   Result<std::uint64_t> last_seq_until(TimeMs t);
 
   Connection db_;

@@ -32,8 +32,8 @@ struct StoreReport {
 
 // Refuses a store unless
 // - the file is a store of a version that this program knows, and SQLite finds the file intact;
-// - the facts up to the one that note_history() named have the SHA-256 that it wrote, if it has
-//   written one;
+// - if note_history() was called for this store: the facts up to the fact that it named have the
+//   SHA-256 that it wrote;
 // - a replay of the facts up to the fact of `live` produces the state `live`, if `live` is given;
 // - a replay of all facts ends with the same state as a start, which reads the checkpoint and the
 //   later facts;

@@ -49,7 +49,7 @@ Result<std::unique_ptr<Store>> open_sqlite_store(const SqliteOptions& options) {
   if (options.ignore_checkpoint && file_size(path) > 0) {
     const auto rebuilt = drop_checkpoint(path, options.fact_version);
     if (!rebuilt.ok()) return rebuilt.error();
-    log::warn("the checkpoint is left out", {{"store", path}, {"replaced", rebuilt->replaced}});
+    log::warn("the checkpoint is ignored", {{"store", path}, {"replaced", rebuilt->replaced}});
     if (auto error = lock.value().follow()) return *error;
   }
   auto store = std::make_unique<SqliteStore>(path, options.fact_version, std::move(*lock));

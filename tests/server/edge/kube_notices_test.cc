@@ -136,8 +136,8 @@ TEST_F(NoticesTest, AStartSaysWhatIsBeyondQuota) {
   notices.tell_written(write);
   calls = sent();
   ASSERT_FALSE(calls.empty());
-  EXPECT_THAT(calls[0].body, HasSubstr("1 GPU of it beyond quota: jobs within quota may preempt it "
-                                       "from 1970-01-01T00:16:40.000Z on"));
+  EXPECT_THAT(calls[0].body, HasSubstr("1 GPU beyond quota: jobs within quota may preempt "
+                                       "the job from 1970-01-01T00:16:40.000Z on"));
 }
 
 // The core has to learn at once that the pod stays.

@@ -119,7 +119,7 @@ TEST_F(LastCopyTest, TheThreadWritesAtOnceAndOnceMoreAtTheEnd) {
 TEST_F(LastCopyTest, ThatOfAnotherDatabaseIsNotUsed) {
   of().look(view_);
   EXPECT_EQ(refusal(), "");
-  EXPECT_THAT(refusal("db:5432/other"), HasSubstr("want what this store has written"));
+  EXPECT_THAT(refusal("db:5432/other"), HasSubstr("want a file that this store has written"));
 }
 
 TEST_F(LastCopyTest, ChangedOrCutItIsNotUsed) {

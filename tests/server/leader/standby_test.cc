@@ -274,7 +274,7 @@ TEST_F(StandbyTest, WhoHasLedOnWhatLacksTheKnownEndsAtOnce) {
   Standby standby({store_, *runtime_, &known_, nullptr, nullptr, nullptr});
   const auto leads = standby.begin();
   ASSERT_FALSE(leads.ok());
-  EXPECT_NE(leads.error().message().find("what this replica knew is not in shared any more"),
+  EXPECT_NE(leads.error().message().find("a fact that this replica knows is no longer in shared"),
             std::string::npos);
 }
 
@@ -304,7 +304,7 @@ TEST_F(StandbyTest, EndsTheProcessWhereItCannotGoOn) {
   ASSERT_TRUE(standby.begin().ok());
   store_.all.pop_back();
   standby.start();
-  EXPECT_NE(why.get_future().get().find("is not in shared any more"), std::string::npos);
+  EXPECT_NE(why.get_future().get().find("is no longer in shared"), std::string::npos);
 }
 
 }  // namespace

@@ -85,7 +85,7 @@ Result<Address> parse_address(const std::string& text) {
     const std::string mode = said.try_emplace("sslmode", "verify-full").first->second;
     if (mode != "verify-full") {
       return refuse("sslmode=" + mode + " to host " + hosts,
-                    "want verify-full: the books go over that line");
+                    "want verify-full: the ledger is sent over this connection");
     }
   }
   said.try_emplace("connect_timeout", "5");

@@ -127,14 +127,14 @@ std::optional<Error> check_tables(PgConnection& db) {
   const PgResult changing = db.run((std::string(kOurs) + kChanging).c_str());
   if (!rows.ok() || !changing.ok()) {
     const PgResult& failed = rows.ok() ? changing : rows;
-    log::warn("the tables are not compared with what was made",
+    log::warn("the tables could not be compared with the migrations",
               {{"error", db.error("store.tables", failed).message()}});
     return std::nullopt;
   }
   if (changing.rows() > 0) {
     return not_as_made(
         "there is " + std::string(changing.bytes(0, 0)) + ", which can change or hide rows",
-        "drop it, then start again, which looks whether rows were lost");
+        "drop it, then start again: the start checks whether rows were lost");
   }
   std::set<std::string> missing = wanted();
   for (int i = 0; i < rows.rows(); ++i) missing.erase(std::string(rows.bytes(i, 0)));
