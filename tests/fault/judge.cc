@@ -4,6 +4,8 @@
 #include <iostream>
 #include <iterator>
 
+#include "core/names.h"
+
 namespace subak::fault {
 namespace {
 
@@ -165,6 +167,7 @@ void Judge::judge(const Seen& seen, const Engine* engine) {
   if (engine == nullptr) return;
   judge_moves(seen, *engine);
   judge_limits(seen, *engine);
+  judge_places(seen, *engine);
 }
 
 void Judge::judge_moves(const Seen& seen, const Engine& engine) {
@@ -215,6 +218,23 @@ void Judge::judge_reasons(const JobRow& row, const Engine& engine) {
   if (waits == all.empty() || waits != first.has_value()) {
     wrong(text::job_id_text(row.id) + " is " + std::string(enum_name(row.state)) + " with " +
           std::to_string(all.size()) + " reasons");
+  }
+}
+
+// Nothing new starts on a node that MIG Manager changes, by the labels that the service has of it.
+void Judge::judge_places(const Seen& seen, const Engine& engine) {
+  for (const Fact& fact : seen.outcome.facts) {
+    const auto* started = std::get_if<fact::AttemptStarted>(&fact.body);
+    if (started == nullptr) continue;
+    for (const PodSlot& slot : started->slots) {
+      const NodeSpec* const node = engine.fleet().node(slot.node);
+      if (node == nullptr) continue;
+      for (const Label& label : node->labels) {
+        if (label.key != names::kLabelMigState || label.value == "success") continue;
+        wrong(text::job_id_text(started->id) + " starts on " + node->name +
+              ", where MIG Manager's state is " + label.value);
+      }
+    }
   }
 }
 

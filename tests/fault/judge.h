@@ -66,6 +66,7 @@ class Judge {
   };
   void judge(const Seen& seen, const Engine* engine);
   void judge_moves(const Seen& seen, const Engine& engine);
+  void judge_places(const Seen& seen, const Engine& engine);
   void judge_limits(const Seen& seen, const Engine& engine);
   void judge_reasons(const JobRow& row, const Engine& engine);
   void note_effects(const std::vector<Fact>& facts);

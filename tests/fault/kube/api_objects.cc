@@ -209,10 +209,12 @@ ApiObjects::Answered ApiObjects::serve(const KubeCall& call) {
   if (call.method == "GET" && place.name.empty()) {
     return list(place.collection, mark == std::string::npos ? "" : call.path.substr(mark + 1));
   }
+  if (call.method == "POST" && place.name.empty()) return post(place.collection, place.ns, call);
   const Object* const found = find(place.collection, place.key());
   if (found == nullptr) return refused(404, "NotFound", place.key() + " not found");
   if (call.method == "GET") return {200, json_out::serialize(*found)};
   if (call.method == "PATCH") return patch(place.collection, place.key(), call);
+  if (call.method == "DELETE") return deleted(place.collection, place.key(), call);
   return refused(405, "MethodNotAllowed", call.method);
 }
 
@@ -283,6 +285,42 @@ ApiObjects::Answered ApiObjects::evicted(const std::string& key, const KubeCall&
   }
   evict(key);
   return {201, "{}"};
+}
+
+ApiObjects::Answered ApiObjects::post(const std::string& collection, const std::string& ns,
+                                      const KubeCall& call) {
+  Object object = json_out::parse(call.body).as_object();
+  const std::string key = ns + "/" + text_at(object, {"metadata", "name"});
+  if (find(collection, key) != nullptr) return refused(409, "AlreadyExists", key + " exists");
+  create(collection, std::move(object));
+  const Object& mine = *find(collection, key);
+  if (made) made(collection, mine);
+  const std::string answer = json_out::serialize(mine);
+  if (loses_made) remove(collection, key);
+  return {201, answer};
+}
+
+// An object with finalizers stays until they are gone.
+ApiObjects::Answered ApiObjects::deleted(const std::string& collection, const std::string& key,
+                                         const KubeCall& call) {
+  Object& object = *find(collection, key);
+  const value body = json_out::parse(call.body);
+  if (text_at(body, {"preconditions", "uid"}) != text_at(object, {"metadata", "uid"})) {
+    return refused(409, "Conflict", "another object has this name");
+  }
+  if (deleting) deleting(collection, object);
+  const std::string last = json_out::serialize(object);
+  if (!forgets_deletions) mark_deleted(collection, key);
+  return {200, last};
+}
+
+void ApiObjects::mark_deleted(const std::string& collection, const std::string& key) {
+  Object& metadata = find(collection, key)->at("metadata").as_object();
+  const value* const finalizers = metadata.if_contains("finalizers");
+  if (finalizers == nullptr || finalizers->as_array().empty()) return remove(collection, key);
+  if (metadata.contains("deletionTimestamp")) return;
+  metadata["deletionTimestamp"] = "2026-01-02T22:00:00Z";
+  changed(collection, key);
 }
 
 Object without_words(Object object) {

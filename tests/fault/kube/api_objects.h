@@ -46,12 +46,19 @@ class ApiObjects {
       std::function<void(const std::string& collection, const Object& before, const Object& after)>;
   // An eviction; true: the pod may go.
   using Evict = std::function<void(const std::string& key)>;
+  // A caller makes an object, or asks for its deletion.
+  using Made = std::function<void(const std::string& collection, const Object& object)>;
 
   Answered serve(const KubeCall& call);
   // Planted: a mark on a pod that is to be kept closed is answered as if it had been made.
   bool forgets_marks = false;
   Wrote wrote;
   Evict evict;
+  Made made = nullptr, deleting = nullptr;
+  // Planted: a deletion is answered as if it had been done, and what was made is lost at once.
+  bool forgets_deletions = false, loses_made = false;
+  // The call that is served has no caller any more.
+  bool is_late = false;
 
   // --- for the cluster itself
   Objects& all(const std::string& collection) { return objects_[collection]; }
@@ -60,6 +67,8 @@ class ApiObjects {
   std::string create(const std::string& collection, Object object);
   void changed(const std::string& collection, const std::string& key);
   void remove(const std::string& collection, const std::string& key);
+  // As by a DELETE: what has finalizers stays, with the mark that it is going.
+  void mark_deleted(const std::string& collection, const std::string& key);
 
   // --- for watches
   std::vector<std::string> initial(const std::string& collection) const;
@@ -72,6 +81,8 @@ class ApiObjects {
   Answered list(const std::string& collection, const std::string& query);
   Answered patch(const std::string& collection, const std::string& key, const KubeCall& call);
   Answered evicted(const std::string& key, const KubeCall& call);
+  Answered post(const std::string& collection, const std::string& ns, const KubeCall& call);
+  Answered deleted(const std::string& collection, const std::string& key, const KubeCall& call);
   void tell(const char* kind, const std::string& collection, Object& object);
 
   std::map<std::string, Objects> objects_;

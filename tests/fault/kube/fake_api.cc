@@ -23,6 +23,12 @@ int protected_by(const KubeCall& call) {
   return call.body.find(R"("suspend":true)") != std::string::npos ? 403 : 0;
 }
 
+bool may_be_done_late(const KubeCall& call) {
+  const bool of_domain =
+      call.method != "GET" && call.path.find("/computedomains") != std::string::npos;
+  return call.method == "PATCH" || of_domain;
+}
+
 CallAnswer plain(Outcome outcome) {
   CallAnswer answer;
   answer.outcome = outcome;
@@ -89,7 +95,7 @@ FakeApi::Ready FakeApi::decide(Call& call) {
   if (faults.lost && rng_.percent(10)) {
     if (rng_.percent(60)) {
       server_.objects.serve(call.call);
-    } else if (call.call.method == "PATCH" && rng_.percent(50)) {
+    } else if (may_be_done_late(call.call) && rng_.percent(50)) {
       server_.orphans.push_back(std::move(call.call));
     }
     return {std::move(call.answered), 0, ""};

@@ -5,6 +5,7 @@
 
 #include "core/duration.h"
 #include "kube_objects.h"
+#include "nvidia_parts.h"
 
 namespace subak::fault {
 namespace {
@@ -19,13 +20,38 @@ constexpr const char* kNamespaces[] = {"ns-a", "ns-a", "ns-b"};
 
 }  // namespace
 
-KubeCluster::KubeCluster(ApiServer& server, sim::Rng& rng)
+KubeCluster::KubeCluster(ApiServer& server, sim::Rng& rng, bool nvidia)
     : now(kStart), server_(server), objects_(server.objects), rng_(rng) {
   objects_.create("/api/v1/namespaces", {{"metadata", Object{{"name", "kube-system"}}}});
-  for (std::size_t i = 0; i < kNodes; ++i) put_node(i, true, false);
+  if (nvidia) nvidia_ = std::make_shared<NvidiaParts>(objects_, rng_, now);
+  nodes_ = nvidia ? PlayedDevices::kNodes : kNodes;
+  for (std::size_t i = 0; i < nodes_; ++i) put_node(i, true, false);
   objects_.wrote = [this](const std::string& collection, const Object& before,
                           const Object& after) { wrote(collection, before, after); };
   objects_.evict = [this](const std::string& key) { evict(key); };
+  if (!nvidia_) return;
+  objects_.made = [this](const std::string&, const Object& object) {
+    nvidia_->domains().made(object, objects_.is_late);
+  };
+  objects_.deleting = [this](const std::string&, const Object& object) {
+    nvidia_->deleting(object, pods_);
+  };
+}
+
+std::vector<std::string> KubeCluster::complaints() const {
+  std::vector<std::string> all = complaints_;
+  if (!nvidia_) return all;
+  for (const std::string& one : nvidia_->complaints()) all.push_back(one);
+  return all;
+}
+
+// Nodes whose labels or resources have changed by themselves.
+void KubeCluster::renew_nodes() {
+  for (std::size_t i = 0; i < nodes_; ++i) {
+    const Object* const node = objects_.find(kNodesOf, "/" + PlayedDevices::name_of(i));
+    if (node == nullptr || !nvidia_->devices().take_changed(i)) continue;
+    put_node(i, true, node->at("spec").at("unschedulable").as_bool());
+  }
 }
 
 KubePod& KubeCluster::truth(const std::string& key) {
@@ -61,6 +87,8 @@ void KubeCluster::put_node(std::size_t i, bool ready, bool cordoned) {
                                                             {"status", ready ? "True" : "False"},
                                                             {"lastTransitionTime", time()}}}}}}};
   const std::string key = "/" + name;
+  if (nvidia_ && objects_.find(kNodesOf, key) == nullptr) nvidia_->devices().node_back(i);
+  if (nvidia_) nvidia_->devices().write(i, node);
   if (Object* const known = objects_.find(kNodesOf, key)) {
     node["metadata"].as_object()["uid"] = text_at(*known, {"metadata", "uid"});
     *known = std::move(node);
@@ -79,6 +107,7 @@ void KubeCluster::create_job() {
   job.gpus = kSizes[rng_.below(std::size(kSizes))];
   job.foreign_gate = troubles.others && rng_.percent(15);
   const std::string name = "job-" + std::to_string(++serial_);
+  if (nvidia_) nvidia_->plan(name, job);
   objects_.create(
       kJobs,
       Object{{"metadata", Object{{"name", name}, {"namespace", job.ns}}},
@@ -119,10 +148,12 @@ void KubeCluster::create_pod(const std::string& key, std::uint32_t rank) {
                       {"containers",
                        array{Object{{"name", "c"}, {"resources", Object{{"limits", limits}}}}}}}},
       {"status", Object{{"phase", "Pending"}}}};
+  if (nvidia_) NvidiaParts::add(job, owner_name, rank, pod);
   KubePod& mine = pods_[objects_.create(kPods, std::move(pod))];
   mine.key = job.ns + "/" + name;
   mine.job = key;
   mine.gpus = job.gpus;
+  mine.ask = job.ask;
   mine.queued = true;
   mine.foreign = job.foreign_gate;
 }
@@ -131,17 +162,20 @@ void KubeCluster::create_pod(const std::string& key, std::uint32_t rank) {
 void KubeCluster::create_other() {
   const std::string ns = rng_.percent(50) ? "nobodys" : "ns-seen";
   const std::string name = "other-" + std::to_string(++serial_);
-  const std::int64_t gpus = rng_.between(1, 2);
-  Object limits{{"nvidia.com/gpu", std::to_string(gpus)}};
-  KubePod& mine = pods_[objects_.create(
-      kPods,
-      Object{{"metadata", Object{{"name", name}, {"namespace", ns}, {"creationTimestamp", time()}}},
-             {"spec",
-              Object{{"containers",
-                      array{Object{{"name", "c"}, {"resources", Object{{"limits", limits}}}}}}}},
-             {"status", Object{{"phase", "Pending"}}}})];
+  KubeJob alone;
+  alone.ns = ns;
+  alone.gpus = rng_.between(1, 2);
+  Object limits{{"nvidia.com/gpu", std::to_string(alone.gpus)}};
+  Object pod{
+      {"metadata", Object{{"name", name}, {"namespace", ns}, {"creationTimestamp", time()}}},
+      {"spec", Object{{"containers",
+                       array{Object{{"name", "c"}, {"resources", Object{{"limits", limits}}}}}}}},
+      {"status", Object{{"phase", "Pending"}}}};
+  if (nvidia_) nvidia_->plan_other(name, alone, pod);
+  KubePod& mine = pods_[objects_.create(kPods, std::move(pod))];
   mine.key = ns + "/" + name;
-  mine.gpus = gpus;
+  mine.gpus = alone.gpus;
+  mine.ask = alone.ask;
 }
 
 void KubeCluster::control(const std::string& key) {
@@ -181,9 +215,11 @@ void KubeCluster::schedule(const std::string& key) {
   const bool unlucky = troubles.rejects && rng_.percent(20);
   for (const auto& [name, node] : objects_.all(kNodesOf)) {
     const std::string at = name.substr(1);
+    const bool room = nvidia_ ? nvidia_->has_room(pod, mine, at) : free_gpus(at) >= mine.gpus;
     const bool well = !node.at("spec").at("unschedulable").as_bool() &&
                       node.at("status").at("conditions").at(0).at("status") == "True";
-    if (unlucky || !well || (!pin.empty() && pin != at) || free_gpus(at) < mine.gpus) continue;
+    if (unlucky || !well || (!pin.empty() && pin != at) || !room) continue;
+    if (nvidia_) nvidia_->bound(pod, mine, at);
     pod["spec"].as_object()["nodeName"] = at;
     condition["status"] = "True";
     condition.erase("reason");
@@ -215,6 +251,7 @@ void KubeCluster::kubelet(const std::string& key) {
       status["reason"] = "UnexpectedAdmissionError";
       KubePod& mine = truth(key);
       mine.ended_ms = now / kSecondMs * kSecondMs;
+      if (nvidia_) nvidia_->ended(uid_of(*objects_.find(kPods, key)));
       return objects_.changed(kPods, key);
     }
     status["phase"] = "Running";
@@ -234,6 +271,7 @@ void KubeCluster::end(const std::string& key, const char* phase) {
       array{Object{{"state", Object{{"terminated", Object{{"finishedAt", time()}}}}}}};
   mine.ended_ms = now / kSecondMs * kSecondMs;
   mine.seen_end = true;
+  if (nvidia_) nvidia_->ended(uid_of(*objects_.find(kPods, key)));
   if (std::string_view(phase) == "Succeeded" && !mine.job.empty()) {
     jobs_.at(mine.job).succeeded.insert(static_cast<std::uint32_t>(std::stoul(
         text_at(pod, {"metadata", "labels", "batch.kubernetes.io/job-completion-index"}))));
@@ -244,6 +282,7 @@ void KubeCluster::end(const std::string& key, const char* phase) {
 void KubeCluster::remove_pod(const std::string& key) {
   KubePod& mine = truth(key);
   mine.gone = true;
+  if (nvidia_) nvidia_->ended(uid_of(*objects_.find(kPods, key)));
   if (mine.ended_ms == 0) mine.ended_ms = now / kSecondMs * kSecondMs;
   objects_.remove(kPods, key);
 }
@@ -261,11 +300,12 @@ void KubeCluster::delete_pod(const std::string& key) {
 }
 
 void KubeCluster::node_event() {
-  const std::size_t i = rng_.below(kNodes);
+  const std::size_t i = rng_.below(nodes_);
   const std::string name = "n" + std::to_string(i);
   const bool there = objects_.find(kNodesOf, "/" + name) != nullptr;
   if (!there || !rng_.percent(25)) return put_node(i, rng_.percent(70), rng_.percent(20));
   objects_.remove(kNodesOf, "/" + name);
+  if (nvidia_) nvidia_->devices().node_gone(i);
   std::vector<std::string> lost;
   for (const auto& [key, pod] : objects_.all(kPods)) {
     if (node_of(pod) == name) lost.push_back(key);
@@ -292,6 +332,10 @@ void KubeCluster::people() {
 }
 
 void KubeCluster::act() {
+  if (nvidia_ && rng_.percent(40)) {
+    nvidia_->act(troubles.people);
+    return renew_nodes();
+  }
   const std::uint64_t dice = rng_.below(100);
   if (dice < 8) {
     if (objects_.all(kJobs).size() < kMostJobs) create_job();
@@ -317,7 +361,8 @@ void KubeCluster::act() {
 
 void KubeCluster::heal() {
   troubles = {};
-  for (std::size_t i = 0; i < kNodes; ++i) put_node(i, true, false);
+  if (nvidia_) nvidia_->heal();
+  for (std::size_t i = 0; i < nodes_; ++i) put_node(i, true, false);
   for (auto& [key, job] : objects_.all(kJobs)) {
     if (!suspended(job) || mark_of(job) == "taken-back") continue;
     job["spec"].as_object()["suspend"] = false;
@@ -338,6 +383,8 @@ void KubeCluster::heal() {
 
 void KubeCluster::progress() {
   std::vector<std::string> keys;
+  if (nvidia_) nvidia_->progress();
+  if (nvidia_) renew_nodes();
   for (const auto& [key, job] : objects_.all(kJobs)) keys.push_back(key);
   for (const std::string& key : keys) control(key);
   keys.clear();
@@ -345,11 +392,16 @@ void KubeCluster::progress() {
   for (const std::string& key : keys) {
     node_of(*objects_.find(kPods, key)).empty() ? schedule(key) : kubelet(key);
   }
+  if (nvidia_) nvidia_->claims().control();
 }
 
 void KubeCluster::give_up() {
+  if (nvidia_) {
+    for (const std::string& key : nvidia_->lost(pods_)) delete_pod(key);
+  }
   for (auto& [key, job] : jobs_) {
-    if (!job.gang || job.succeeded.empty() || job.finished) continue;
+    const bool stuck = job.gang && !job.succeeded.empty();
+    if (job.finished || (!stuck && job.ask != Ask::kNever)) continue;
     job.finished = true;
     if (objects_.find(kJobs, key) != nullptr) objects_.remove(kJobs, key);
     std::vector<std::string> pods;
@@ -362,9 +414,10 @@ void KubeCluster::give_up() {
 
 std::string KubeCluster::unfinished() const {
   std::string all;
+  if (nvidia_) all = nvidia_->unfinished();
   for (const auto& [key, pod] : objects_.all(kPods)) {
     all += " pod " + key + " " + phase_of(pod) + (has_gate(pod, true) ? " gated" : "") + " " +
-           pin_of(pod);
+           pin_of(pod) + " asks " + std::to_string(static_cast<int>(pods_.at(uid_of(pod)).ask));
   }
   for (const auto& [key, job] : objects_.all(kJobs)) {
     if (jobs_.at(key).finished) continue;

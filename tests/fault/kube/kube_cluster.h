@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <functional>
 #include <map>
+#include <memory>
 #include <optional>
 #include <set>
 #include <string>
@@ -16,10 +17,32 @@
 
 namespace subak::fault {
 
+class NvidiaParts;
+
+// How pods ask for their GPUs. kGpus, kSlices: resources of the device plugin. kTemplate, kMig,
+// kLateClass: a claim from a template, for GPUs, MIG slices, or a class that comes late. kClaim: a
+// claim of its own for each pod. kShared: one claim for all pods of the Job. kResource: a class as
+// an extended resource. kDomain: GPUs of the plugin, and a ComputeDomain. kNever: a claim that
+// nobody can know.
+enum class Ask : std::uint8_t {
+  kGpus,
+  kSlices,
+  kTemplate,
+  kMig,
+  kLateClass,
+  kClaim,
+  kShared,
+  kResource,
+  kDomain,
+  kNever
+};
+bool is_slice(Ask ask);
+
 // A pod as it really was, by its uid.
 struct KubePod {
   std::string key, job;  // of its Job, by key; empty: nobody makes it anew
   std::int64_t gpus = 0;
+  Ask ask = Ask::kGpus;
   bool queued = false;                // had our gate once
   bool foreign = false;               // has a gate of others
   bool released = false;              // we opened it
@@ -35,6 +58,7 @@ struct KubeJob {
   std::uint32_t pods = 1;
   bool gang = false;
   std::int64_t gpus = 1;
+  Ask ask = Ask::kGpus;
   bool foreign_gate = false;
   std::string ns;
   std::set<std::uint32_t> succeeded;
@@ -61,7 +85,8 @@ struct KubeTroubles {
 
 class KubeCluster {
  public:
-  KubeCluster(ApiServer& server, sim::Rng& rng);
+  // `nvidia`: with claims, ComputeDomains and MIG Manager.
+  KubeCluster(ApiServer& server, sim::Rng& rng, bool nvidia = false);
 
   TimeMs now;
   KubeTroubles troubles;
@@ -87,7 +112,9 @@ class KubeCluster {
   // What is not at its end; empty: nothing.
   std::string unfinished() const;
   const std::map<std::string, KubePod>& pods() const { return pods_; }
-  const std::vector<std::string>& complaints() const { return complaints_; }
+  std::vector<std::string> complaints() const;
+  // nullptr: the cluster has none of them.
+  NvidiaParts* nvidia() { return nvidia_.get(); }
   bool some_ran() const {
     return std::any_of(pods_.begin(), pods_.end(),
                        [](const auto& entry) { return entry.second.bound_ms != 0; });
@@ -105,6 +132,7 @@ class KubeCluster {
   void delete_pod(const std::string& key);
   void node_event();
   void put_node(std::size_t i, bool ready, bool cordoned);
+  void renew_nodes();
   void people();
   void wrote(const std::string& collection, const Object& before, const Object& after);
   void wrote_pod(const Object& before, const Object& after);
@@ -134,6 +162,8 @@ class KubeCluster {
   std::map<std::string, TakenBack> taken_back_;  // by uid of the pod that had it
   std::vector<std::string> complaints_;
   std::uint64_t serial_ = 0;
+  std::shared_ptr<NvidiaParts> nvidia_;  // nullptr: there are none
+  std::size_t nodes_ = 0;
 };
 
 }  // namespace subak::fault

@@ -4,6 +4,7 @@
 
 #include "kube_cluster.h"
 #include "kube_objects.h"
+#include "nvidia_parts.h"
 
 namespace subak::fault {
 
@@ -24,6 +25,10 @@ void KubeCluster::wrote_pod(const Object& before, const Object& after) {
   if (has_gate(before, false)) complain(pod.key + " has a gate of others and is written");
   if (has_gate(after, true)) complain(pod.key + " is written and its gate stays");
   const std::string uid = text_at(before, {"metadata", "uid"});
+  if (nvidia_) {
+    const std::string wrong = nvidia_->wrong_release(after, pod);
+    if (!wrong.empty() && place_of(uid)) complain(pod.key + " " + wrong);
+  }
   judge_fence(pod, uid, pin_of(after));
   pod.released = true;
   promise(pod, pin_of(after));
@@ -104,10 +109,18 @@ void KubeCluster::promise(KubePod& pod, const std::string& node) {
   if (node.empty()) return;
   note_late();
   std::int64_t sum = 0;
+  std::vector<std::pair<std::string, const KubePod*>> let_go;
   for (const auto& [uid, other] : pods_) {
     const bool there = other.node.empty() ? other.promised == node : other.node == node;
     const bool ours = !other.promised.empty() && (!other.late || strays(other));
-    if (there && ours && !other.gone && other.ended_ms == 0) sum += other.gpus;
+    if (!there || !ours || other.gone || other.ended_ms != 0) continue;
+    sum += other.gpus;
+    let_go.emplace_back(uid, &other);
+  }
+  if (nvidia_) {
+    const std::string words = nvidia_->overfull(node, let_go);
+    if (!words.empty()) complain(pod.key + " is let go to " + node + ", where " + words);
+    return;
   }
   const int most = capacity_of(static_cast<std::size_t>(std::stoi(node.substr(1))));
   if (sum > most) {

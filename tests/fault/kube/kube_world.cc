@@ -13,6 +13,8 @@ constexpr const char* kAccounts[] = {"a", "b"};
 constexpr int kSteps = 1500;
 constexpr int kMostRounds = 600;
 constexpr int kPatienceRounds = 100;  // then people delete what cannot go on
+constexpr int kQuietRounds = 8;       // then no watch waits to be begun again
+constexpr int kNvidiaPatience = 30;   // the same with claims that nobody can know
 constexpr int kQuietTurns = 12;
 constexpr MilliGpu kQuota = 12'000;
 constexpr DurationMs kMinRunMs = 20 * kSecondMs;
@@ -40,11 +42,12 @@ KubeWorld::KubeWorld(KubeWorldOptions options)
       spoils_(options.seed ^ 1U),
       store_(Planted::kNothing),
       judge_(store_, options.trace),
-      cluster_(server_, rng_) {
+      cluster_(server_, rng_, options.nvidia) {
   cluster_.place_of = [this](const std::string& uid) { return place_of(uid); };
   cluster_.note_places = [this] { note_places(); };
   cluster_.attempt_of = [this](const std::string& uid) { return attempt_of(uid); };
   server_.objects.forgets_marks = options.forgets_marks;
+  if (options.nvidia) cluster_.nvidia()->plant(options.plant);
   draw_faults();
   pass_time(0);
 }
@@ -188,6 +191,7 @@ void KubeWorld::start_edge() {
   ports.read = [this](std::function<void(const Engine&)> fn) {
     return follower_->read(std::move(fn));
   };
+  ports.read_expensive = ports.read;
   ports.read_starts = [this](Follower::StartsRead fn) {
     return follower_->read_starts(std::move(fn));
   };
@@ -308,13 +312,17 @@ void KubeWorld::edge_turn() {
 
 void KubeWorld::serve() {
   if (api_ != nullptr) api_->serve();
-  if (!server_.orphans.empty() && rng_.percent(30)) {
-    server_.objects.serve(server_.orphans.front());
-    server_.orphans.pop_front();
-  }
+  if (!server_.orphans.empty() && rng_.percent(30)) serve_orphan();
   if (server_.faults.refuses && rng_.percent(2)) server_.refusing = !server_.refusing;
   if (server_.faults.expires && rng_.percent(2)) server_.objects.expire();
   if (server_.faults.protects && rng_.percent(2)) server_.protecting = !server_.protecting;
+}
+
+void KubeWorld::serve_orphan() {
+  server_.objects.is_late = true;
+  server_.objects.serve(server_.orphans.front());
+  server_.objects.is_late = false;
+  server_.orphans.pop_front();
 }
 
 void KubeWorld::people_step() {
@@ -377,9 +385,7 @@ void KubeWorld::heal() {
   pass_time(0);
   server_faults_ = std::exchange(server_.faults, {});
   server_.refusing = server_.protecting = false;
-  for (; !server_.orphans.empty(); server_.orphans.pop_front()) {
-    server_.objects.serve(server_.orphans.front());
-  }
+  while (!server_.orphans.empty()) serve_orphan();
   cluster_.heal();
   settle();
   if (runtime_->stats().clock.state != ClockState::kBelieved) {
@@ -387,7 +393,7 @@ void KubeWorld::heal() {
     ask(in::AcceptClock{0, false, "test", false});
   }
   for (const char* path : kAccounts) ask(account_of(path, options_.reclaims));
-  for (int i = 0; i < 5; ++i) {
+  for (int i = 0; i < (options_.nvidia ? 9 : 5); ++i) {
     ask(in::DrainNode{kName, "n" + std::to_string(i), false, "test"});
   }
   settle();
@@ -399,6 +405,8 @@ std::string KubeWorld::unfinished() const {
     if (row.state == JobState::kDone) continue;
     all += " " + text::job_id_text(row.id) + " " + std::string(enum_name(row.state)) + " " +
            std::string(enum_name(row.cause));
+    const std::optional<Reason> why = judge_.engine().first_reason(row.id, 0);
+    if (why) all += " (" + why->detail + ")";
   }
   return all;
 }
@@ -407,10 +415,11 @@ void KubeWorld::drain() {
   for (int round = 0; round < kMostRounds && !is_wrong(); ++round) {
     if (unfinished().empty()) return;
     pass_time(rng_.between(1'000, 20'000));
-    if (round > kPatienceRounds) cluster_.give_up();
+    if (round > (options_.nvidia ? kNvidiaPatience : kPatienceRounds)) cluster_.give_up();
     if (round % 50 == 49) cluster_.heal();  // people let go what was cancelled meanwhile
     cluster_.progress();
     settle();
+    if (round >= kQuietRounds) compare_devices();
   }
   if (!is_wrong()) judge_.wrong("never finished:" + unfinished());
 }
@@ -420,27 +429,10 @@ void KubeWorld::compare_times() {
   const ApiFaults& faults = server_faults_;
   // The last word came late, or was forgotten by a restart.
   if (clock_jumps_ || faults.behind || faults.cuts || crashes_ || failing_store_) return;
-  std::map<std::pair<JobId, std::uint32_t>, std::string> uids;
   std::map<std::string, DurationMs> used;
-  for (const Fact& fact : store_.facts()) {
-    if (const auto* added = std::get_if<fact::PodAdded>(&fact.body)) {
-      uids[{added->job, added->rank}] = added->uid;
-    } else if (const auto* seated = std::get_if<fact::PodSeated>(&fact.body)) {
-      uids[{seated->job, seated->rank}] = uids[{seated->job, seated->from}];
-    } else if (const auto* ranked = std::get_if<fact::PodsRanked>(&fact.body)) {
-      std::vector<std::string> moved;
-      for (const auto& [from, rank] : ranked->moves) moved.push_back(uids[{ranked->job, from}]);
-      for (std::size_t i = 0; i < moved.size(); ++i) {
-        uids[{ranked->job, ranked->moves[i].rank}] = moved[i];
-      }
-    } else if (const auto* row = std::get_if<fact::Charged>(&fact.body)) {
-      const UsageState state = row->row.state;
-      if (state != UsageState::kUsed && state != UsageState::kForeign) continue;
-      const auto uid = uids.find({row->row.allocation.job, row->row.allocation.rank});
-      if (uid == uids.end()) continue;
-      used[uid->second] += row->row.to_ms - row->row.from_ms;
-    }
-  }
+  each_charge(store_.facts(), [&](const std::string& uid, const LedgerRow& row) {
+    used[uid] += row.to_ms - row.from_ms;
+  });
   for (const auto& [uid, pod] : cluster_.pods()) {
     if (pod.bound_ms == 0 || !pod.seen_end) continue;
     const DurationMs ran = pod.ended_ms - pod.bound_ms;
@@ -449,6 +441,15 @@ void KubeWorld::compare_times() {
                    std::to_string(used[uid]));
     }
   }
+  if (cluster_.nvidia() == nullptr) return;
+  const std::vector<ClaimStay>& stays = cluster_.nvidia()->claims().stays();
+  for (const std::string& one : charged_too_much(store_.facts(), stays)) judge_.wrong(one);
+}
+
+// Nothing is on its way.
+void KubeWorld::compare_devices() {
+  if (cluster_.nvidia() == nullptr || is_wrong()) return;
+  for (const std::string& one : cluster_.nvidia()->wrong_with(judge_.engine())) judge_.wrong(one);
 }
 
 }  // namespace subak::fault

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "kube_cluster.h"
+#include "nvidia_parts.h"
 #include "server/edge/cluster/edge.h"
 #include "server/runtime/follower.h"
 #include "server/runtime/runtime.h"
@@ -27,6 +28,9 @@ struct KubeWorldOptions {
   bool forgets_marks = false;
   // The policy takes GPUs back, and one account has a quota.
   bool reclaims = false;
+  // The cluster has claims, ComputeDomains and MIG Manager.
+  bool nvidia = false;
+  Plant plant = Plant::kNothing;
 };
 
 class KubeWorld {
@@ -39,6 +43,7 @@ class KubeWorld {
   // Words to people that named an expected start.
   std::size_t starts_told() const { return server_.starts_told; }
   std::size_t marks() const { return server_.marks; }  // of pods that are kept closed
+  NvidiaParts* nvidia() { return cluster_.nvidia(); }
 
  private:
   void draw_faults();
@@ -52,6 +57,7 @@ class KubeWorld {
   void people_step();
   void edge_turn();
   void serve();
+  void serve_orphan();
   void start();
   void start_edge();
   void crash();
@@ -64,6 +70,7 @@ class KubeWorld {
   void heal();
   void settle();
   void drain();
+  void compare_devices();
   void compare_times();
   std::string unfinished() const;
   std::vector<std::string> mistakes();

@@ -19,6 +19,7 @@ std::uint64_t setting(const char* name, std::uint64_t usual) {
 }
 
 ClaimHistory claims;  // of all worlds so far
+std::size_t device_claims = 0, domains = 0, mig_changes = 0;
 
 void run(KubeWorldOptions options) {
   KubeWorld world(options);
@@ -32,11 +33,21 @@ void run(KubeWorldOptions options) {
   claims.made += found.made;
   claims.started += found.started;
   claims.asked += found.asked;
+  if (world.nvidia() == nullptr) return;
+  device_claims += world.nvidia()->claims().stays().size();
+  domains += world.nvidia()->domains().count();
+  mig_changes += world.nvidia()->devices().mig_changes();
 }
 
 // Half of the worlds reclaim.
 KubeWorldOptions with_claims(std::uint64_t seed, bool trace = false) {
   return {seed, trace, false, seed % 2 == 0};
+}
+
+KubeWorldOptions with_nvidia(std::uint64_t seed, bool trace = false) {
+  KubeWorldOptions options = with_claims(seed, trace);
+  options.nvidia = true;
+  return options;
 }
 
 TEST(KubeWorld, Seeds) {
@@ -104,6 +115,106 @@ TEST(KubeWorld, RepeatsExactly) {
     for (std::size_t i = 0; i < one.store().facts().size(); ++i) {
       ASSERT_EQ(fact_to_text(one.store().facts()[i]), fact_to_text(two.store().facts()[i]));
     }
+  }
+}
+
+// The same with claims of devices, ComputeDomains and MIG Manager.
+TEST(NvidiaWorld, Seeds) {
+  const std::uint64_t one = setting("SUBAK_FAULT_SEED", 0);
+  if (one != 0) return run(with_nvidia(one, true));
+  log::set_level(LogLevel::kError);
+  const std::uint64_t first = setting("SUBAK_FAULT_FIRST", 1);
+  const std::uint64_t seeds = setting("SUBAK_FAULT_SEEDS", 200);
+  device_claims = domains = mig_changes = 0;
+  for (std::uint64_t seed = first; seed < first + seeds; ++seed) run(with_nvidia(seed));
+  std::cout << device_claims << " times that a claim had devices, " << domains
+            << " attempts with a ComputeDomain, " << mig_changes << " changes by MIG Manager\n";
+  if (seeds >= 200) {
+    EXPECT_GT(device_claims, seeds);
+    EXPECT_GT(domains, seeds / 2);
+    EXPECT_GT(mig_changes, seeds);
+  }
+}
+
+TEST(NvidiaWorld, RepeatsExactly) {
+  log::set_level(LogLevel::kError);
+  for (const std::uint64_t seed : {5, 6}) {
+    KubeWorld one(with_nvidia(seed)), two(with_nvidia(seed));
+    EXPECT_EQ(one.run(), two.run());
+    ASSERT_EQ(one.store().facts().size(), two.store().facts().size());
+    for (std::size_t i = 0; i < one.store().facts().size(); ++i) {
+      ASSERT_EQ(fact_to_text(one.store().facts()[i]), fact_to_text(two.store().facts()[i]));
+    }
+  }
+}
+
+// The judge must be able to say no: what is wrong on purpose, and what the judge then says.
+class PlantedDevices : public testing::TestWithParam<std::pair<Plant, const char*>> {};
+
+TEST_P(PlantedDevices, IsFound) {
+  log::set_level(LogLevel::kError);
+  std::size_t found = 0;
+  for (std::uint64_t seed = 1; seed <= 40 && found == 0; ++seed) {
+    KubeWorldOptions options = with_nvidia(seed);
+    options.plant = GetParam().first;
+    for (const std::string& line : KubeWorld(options).run()) {
+      if (line.find(GetParam().second) != std::string::npos) ++found;
+    }
+  }
+  EXPECT_GT(found, 0u);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    NvidiaWorld, PlantedDevices,
+    testing::Values(std::pair(Plant::kGivesTwice, "has two holders"),
+                    std::pair(Plant::kDoublesPool, "GPUs are promised then"),
+                    std::pair(Plant::kLosesTemplate, "is let go without the ComputeDomain"),
+                    std::pair(Plant::kForgetsDeletion, "never finished: ComputeDomain"),
+                    std::pair(Plant::kLosesDomain, "is made twice for attempt"),
+                    std::pair(Plant::kHidesMig, "is open, and MIG Manager changes it")));
+
+// A start on a node whose labels say that MIG Manager changes it, as if the edge had not seen that.
+TEST(NvidiaJudge, AStartOnANodeThatMigManagerChangesIsFound) {
+  FaultStore store(subak::fault::Planted::kNothing);
+  Judge judge(store, false);
+  judge.recovered();
+  for (const char* line :
+       {"@0 set_cluster actor=a name=main mode=enforce",
+        "@0 set_account actor=a spec={path=ml shares=1} reason=test",
+        "@0 list_begin actor=a cluster=main",
+        "@0 node_seen actor=a cluster=main node={name=n1 product=NVIDIA-H100-80GB-HBM3 gpus=1 "
+        "labels=[{key=nvidia.com/mig.config.state value=pending}]}",
+        "@0 list_complete actor=a cluster=main",
+        "@0 submit_job actor=a cluster=main account=ml "
+        "request={groups=[{count=1 shape={kind=whole gpus=1}}]}",
+        "@0 pass"}) {
+    const Result<Input> input = input_from_text(line);
+    ASSERT_TRUE(input.ok()) << line << ": " << input.error().message();
+    judge.posted(line);
+    judge.saw(*input);
+  }
+  EXPECT_THAT(judge.mistakes(),
+              testing::Contains(testing::HasSubstr("MIG Manager's state is pending")));
+}
+
+// Two pods share a claim for ten seconds.
+TEST(NvidiaJudge, AClaimThatIsChargedTwiceIsFound) {
+  constexpr TimeMs kUntil = 10'000;
+  const ClaimStay stay{"a/shared", kMilliPerGpu, 0, kUntil, {"u1", "u2"}};
+  std::vector<Fact> facts;
+  for (std::uint64_t number : {1, 2}) {
+    const JobId job(ClusterId(1), number);
+    fact::PodAdded added;
+    added.job = job;
+    added.uid = "u" + std::to_string(number);
+    fact::Charged charged;
+    charged.row.allocation.job = job;
+    charged.row.to_ms = kUntil;
+    charged.row.milligpu = kMilliPerGpu;
+    for (fact::Body body : {fact::Body(added), fact::Body(charged)}) {
+      facts.emplace_back().body = std::move(body);
+    }
+    EXPECT_EQ(charged_too_much(facts, {stay}).size(), number - 1);
   }
 }
 
