@@ -22,6 +22,7 @@ void add_usage(Command root);
 void add_audit(Command root);
 void add_admin(Command root);
 void add_sim(Command root);
+void add_migrate(Command root);
 void add_install(Command root);
 void add_preflight(Command root);
 void add_uninstall(Command root);

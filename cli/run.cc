@@ -45,6 +45,7 @@ void add_commands(Command root, const Parser& parser) {
   add_preflight(root);
   add_uninstall(root);
   add_sim(root);
+  add_migrate(root);
   add_completion(root, parser);
   add_complete(root);
   add_version(root);

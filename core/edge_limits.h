@@ -35,6 +35,10 @@ inline constexpr std::size_t kMaxContinueBytes = 16u << 10;
 // The most bytes of a file with a configuration, accounts or a kubeconfig. Subak stops reading a
 // longer file and refuses the file.
 inline constexpr std::size_t kMaxWrittenFileBytes = 64u << 20;
+// The most lines of one file that `subak migrate tree` reads, and the most quotas of a ClusterQueue
+// or Cohort in all files. Subak refuses more, and names the line.
+inline constexpr std::size_t kMaxMigratedLines = 500'000;
+inline constexpr std::size_t kMaxMigratedQuotas = 500'000;
 // The most prices of GPUs, and of energy, in a price list. A longer list is refused.
 inline constexpr std::size_t kMaxPrices = 10'000;
 

@@ -1,10 +1,10 @@
 #include "cli/setup/suggest.h"
 
 #include <algorithm>
-#include <array>
 #include <optional>
 #include <string_view>
 
+#include "cli/text/account_names.h"
 #include "core/limits.h"
 #include "core/names.h"
 #include "kube/quantity.h"
@@ -13,7 +13,7 @@
 namespace subak::cli {
 namespace {
 
-constexpr std::size_t kLabelBytes = 63;  // of a namespace, and of a label's value
+constexpr std::size_t kLabelBytes = 63;  // of a namespace
 constexpr std::string_view kRequests = "requests.";
 
 bool is_lower(char c) { return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9'); }
@@ -22,49 +22,6 @@ bool is_lower(char c) { return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9');
 bool is_namespace_name(std::string_view name) {
   return !name.empty() && name.size() <= kLabelBytes &&
          std::all_of(name.begin(), name.end(), [](char c) { return is_lower(c) || c == '-'; });
-}
-
-bool is_account_label(std::string_view text) {
-  return !text.empty() && std::all_of(text.begin(), text.end(),
-                                      [](char c) { return is_lower(c) || c == '-' || c == '_'; });
-}
-
-bool is_account_path(std::string_view path) {
-  const auto dots = static_cast<std::size_t>(std::count(path.begin(), path.end(), '.'));
-  if (path.size() > limits::kMaxNameBytes || dots >= limits::kMaxAccountDepth) return false;
-  for (std::size_t dot = path.find('.'); dot != std::string_view::npos; dot = path.find('.')) {
-    if (!is_account_label(path.substr(0, dot))) return false;
-    path.remove_prefix(dot + 1);
-  }
-  return is_account_label(path);
-}
-
-// "Team.A" -> "team-a".
-std::string account_label(std::string_view text) {
-  std::string out(text.substr(0, kLabelBytes));
-  for (char& c : out) {
-    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
-    if (!is_account_label(std::string_view(&c, 1))) c = '-';
-  }
-  return out;
-}
-
-// Returns a text that cannot end a comment.
-std::string comment_text(std::string_view text) {
-  std::string out(text.substr(0, limits::kMaxNameBytes));
-  for (char& c : out) {
-    if (c < ' ' || c > '~') c = '?';
-  }
-  return out;
-}
-
-// Quotes a name that YAML could read as another type.
-std::string quoted(const std::string& name) {
-  static constexpr std::array<std::string_view, 9> kWords{"null", "true", "false", "yes", "no",
-                                                          "on",   "off",  "y",     "n"};
-  const bool plain = name.front() >= 'a' && name.front() <= 'z' &&
-                     std::find(kWords.begin(), kWords.end(), name) == kWords.end();
-  return plain ? name : '"' + name + '"';
 }
 
 bool is_positive(std::string_view hard) {
@@ -203,7 +160,8 @@ class Writer {
     if (const auto limit = gpu_limit(facts); limit && o_.limits) {
       row += ", limit: gpu=" + std::to_string(*limit);
     }
-    const std::string name = o_.cluster.empty() ? quoted(ns) : '"' + o_.cluster + "/" + ns + '"';
+    const std::string name =
+        o_.cluster.empty() ? quoted_name(ns) : '"' + o_.cluster + "/" + ns + '"';
     rows_[path] = row + ", namespaces: [" + name + "]}" + said(facts);
     ++out_.namespaces;
   }
@@ -237,7 +195,7 @@ class Writer {
       for (const std::string& what : whats) text += "#   " + what + "\n";
     }
     text += rows_.empty() ? "accounts: []\n" : "accounts:\n";
-    for (const auto& [path, row] : rows_) text += "- {path: " + quoted(path) + row + "\n";
+    for (const auto& [path, row] : rows_) text += "- {path: " + quoted_name(path) + row + "\n";
     return std::move(out_);
   }
 

@@ -66,8 +66,10 @@ bool ends_in_a_quote(std::string_view text, std::size_t from) {
 // Sees every event of the text. Throws the first mistake.
 class Checker final : public YAML::EventHandler {
  public:
+  explicit Checker(bool one_document) : one_document_(one_document) {}
+
   void OnDocumentStart(const YAML::Mark& mark) override {
-    if (++documents_ > 1) {
+    if (++documents_ > 1 && one_document_) {
       throw YamlMistake{line_of(mark), "a second document begins, want one document in a file"};
     }
   }
@@ -143,10 +145,30 @@ class Checker final : public YAML::EventHandler {
     if (!levels_.empty()) levels_.back().key_next = !levels_.back().key_next;
   }
 
+  const bool one_document_;
   int documents_ = 0;
   YAML::Mark last_scalar_ = YAML::Mark::null_mark();
   std::vector<Level> levels_;
 };
+
+// Calls `load` if the text has no mistake, and returns the first mistake.
+template <class Load>
+std::optional<YamlMistake> check_and(const std::string& text, bool one_document, Load load) {
+  if (auto mistake = check_bytes(text)) return mistake;
+  try {
+    std::istringstream in(text);
+    YAML::Parser parser(in);
+    Checker checker(one_document);
+    while (parser.HandleNextDocument(checker)) continue;
+    checker.check_end(text);
+    load();
+  } catch (const YamlMistake& mistake) {
+    return mistake;
+  } catch (const YAML::Exception& e) {
+    return YamlMistake{line_of(e.mark), "not YAML: " + e.msg};
+  }
+  return std::nullopt;
+}
 
 }  // namespace
 
@@ -154,19 +176,13 @@ std::size_t line_of(const YAML::Node& node) { return line_of(node.Mark()); }
 
 YamlDocument read_yaml(const std::string& text) {
   YamlDocument out;
-  if ((out.mistake = check_bytes(text))) return out;
-  try {
-    std::istringstream in(text);
-    YAML::Parser parser(in);
-    Checker checker;
-    while (parser.HandleNextDocument(checker)) continue;
-    checker.check_end(text);
-    out.root = YAML::Load(text);
-  } catch (const YamlMistake& mistake) {
-    out.mistake = mistake;
-  } catch (const YAML::Exception& e) {
-    out.mistake = YamlMistake{line_of(e.mark), "not YAML: " + e.msg};
-  }
+  out.mistake = check_and(text, true, [&] { out.root = YAML::Load(text); });
+  return out;
+}
+
+YamlDocuments read_yaml_documents(const std::string& text) {
+  YamlDocuments out;
+  out.mistake = check_and(text, false, [&] { out.roots = YAML::LoadAll(text); });
   return out;
 }
 

@@ -8,6 +8,7 @@
 #include <cstddef>
 #include <optional>
 #include <string>
+#include <vector>
 
 namespace subak {
 
@@ -35,6 +36,19 @@ struct YamlDocument {
 // - a key that occurs twice or is not a text,
 // - a tag of another type.
 YamlDocument read_yaml(const std::string& text);
+
+// All documents of a text, or the first mistake in it.
+struct YamlDocuments {
+  // The roots in the order of the text. A document without content has a null root.
+  std::vector<YAML::Node> roots;
+  // The first mistake in the text; nullopt: there is none. If `mistake` is set, `roots` is empty.
+  std::optional<YamlMistake> mistake{};
+};
+
+// Reads a text with any number of documents, such as Kubernetes manifests. The mistakes are those
+// of read_yaml(), except a second document. An alias may make the documents much larger than the
+// text: the caller must limit how many nodes it visits.
+YamlDocuments read_yaml_documents(const std::string& text);
 
 // Returns the line of a node, from 1.
 std::size_t line_of(const YAML::Node& node);

@@ -40,6 +40,7 @@ FILES = {
     "broken.json": '{"items": [',
     "job.json": '{"colour": "red"}\n',
     "prices.yaml": "currency: EUR\ngpus:\n- {from: today, product: H100, perHour: 2}\n",
+    "cut.dump": "Cluster - 'acme'\nParent - 'root'\nAccount - 'ml':Description='machine lea",
     "trace.csv": "colour\nred\n",
     "store.db": "this is no store\n",
 }

@@ -1,0 +1,13 @@
+// Gives the accounts of a migration their paths and shares in Subak. Threads: any; pure function.
+#pragma once
+
+#include "cli/migrate/migration.h"
+
+namespace subak::cli {
+
+// Fills in `path` and `own_shares` of all accounts, and `renamed`. A name that Subak does not
+// accept becomes a similar name, and equal names of siblings become different. Throws
+// MigrateMistake if a path has too many levels or bytes.
+void name_accounts(const std::vector<SourceFile>& files, Migration& out);
+
+}  // namespace subak::cli
