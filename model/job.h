@@ -130,7 +130,7 @@ constexpr bool is_waiting(JobState state) {
 
 // True if a job may wait again after an attempt that ended with this cause. The job then waits
 // again only if it still has pods or its controller makes new pods; in all other cases the job is
-// done. After kFinished, only pods that already wait can start again.
+// done. True for kFinished too, but then only pods of the job that already wait can start.
 bool comes_back(Cause cause);
 
 // The scheduling gates that stop a Kubernetes pod from going to a node. A pod can lose gates, but
@@ -179,7 +179,7 @@ struct EnumText<PodState> {
                                                          "gone"};
 };
 
-// What a kubelet said about a pod that was bound to its node, and that it rejected. The kubelet
+// What a kubelet said when it rejected a pod that was bound to the kubelet's node. The kubelet
 // never tries the pod again.
 // Source: k8s.io/kubernetes pkg/kubelet (lifecycle, cm/topologymanager, cm/cpumanager, 1.36).
 struct Rejection {

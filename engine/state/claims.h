@@ -37,14 +37,14 @@ struct Claim {
   ClaimRight right = ClaimRight::kReclaim;
   // The nodes of the slots; ascending.
   std::vector<NodeId> nodes;
-  // The account whose claimed GPUs the tree counts, and these GPUs by product.
+  // The account for which the tree counts the claimed GPUs. `amounts`: these GPUs by product.
   AccountId leaf;
   std::vector<ProductDemand> amounts;
   fact::Claimed as_fact() const;
 };
 class Jobs;
-// Returns the victim's job until the attempt that must end for the claim has ended, and then
-// nullptr.
+// Returns the victim's job. nullptr: the attempt from which the claim takes its GPUs is
+// over.
 const Job* still_there(const Jobs& jobs, const Claim::Victim& victim);
 
 class Claims {
@@ -63,16 +63,16 @@ class Claims {
   std::vector<JobId> claimants() const;
   // Returns the claimants with ClaimRight::kClass.
   const std::set<JobId>& by_class() const { return by_class_; }
-  // Returns the claim whose victim the job is, even if the job has already ended. nullptr: the job
-  // is no victim.
+  // Returns the claim that names this job as a victim, even if the job has already ended. nullptr:
+  // the job is no victim.
   const Claim* by(JobId victim) const;
   // The time of the last outside event. An outside event is an arrival or an end of a job, an edit,
   // or a change of a node. It is not caused by a preemption. 0: there was no event yet.
   TimeMs outside_event_ms() const { return outside_event_ms_; }
 
   // --- facts -------------------------------------------------------------------------------------
-  // Makes the claim `f` of the queued job `job`, whose request is in use. `ended` has the victims
-  // whose attempt is already over.
+  // Makes the claim `f` of the queued job `job`. The job's request must be complete (Job::shape is
+  // set). `ended` has the victims whose attempt is already over.
   void make(const fact::Claimed& f, const Job& job, std::set<JobId> ended);
   // Call it when the attempt of a job is over. If the job is a victim, its GPUs are set aside for
   // the claimant from this call on.

@@ -68,10 +68,10 @@ class ActivityBook {
 
   // Adds the time from the last call until `now` (ms) to the sums of the pods that hold GPUs now.
   // `samples`: the values of this time; nullptr: there are none, so the time is not observed. A
-  // value covers at most limits::kActivityCoversMs before `now`. The first call after load() finds
-  // no busy GPUs without a holder, since it does not know which pods ended just before. Returns the
-  // jobs that are idle for `warn_after` (ms) or longer and were not warned; 0: no job is warned.
-  // They then count as warned.
+  // value covers at most limits::kActivityCoversMs before `now`. add() also finds busy GPUs that no
+  // pod holds. The first call after load() finds none, since it does not know which pods ended just
+  // before. Returns the jobs that have been idle for at least `warn_after` (ms) and not warned;
+  // they then count as warned. If `warn_after` is 0, it returns no job.
   std::vector<IdleJob> add(const HeldGpus& held, const ActivitySamples* samples, TimeMs now,
                            DurationMs warn_after) SUBAK_EXCLUDES(mutex_);
   // Records that a read failed.
@@ -125,7 +125,7 @@ class ActivityBook {
   TimeMs until_ms_ SUBAK_GUARDED_BY(mutex_) = 0;
   // The holders at the last observation; nullopt: there was none since the start or load().
   std::optional<LastHolders> last_ SUBAK_GUARDED_BY(mutex_);
-  // The jobs that were idle at the last observation, for as long as idle_jobs() says.
+  // The jobs that idle_jobs() returns, as of the last observation.
   std::vector<IdleJob> idle_ SUBAK_GUARDED_BY(mutex_);
   ActivityFigures figures_ SUBAK_GUARDED_BY(mutex_);
 };

@@ -1,4 +1,4 @@
-// Computes the part of the received total to which each account is entitled. An account first gets
+// Divides the GPU time that all accounts together received, as entitlement. An account first gets
 // its quota, then a max-min part by shares, but never more than its demand. The computation is pure
 // arithmetic in doubles. Amounts are the GPU time of one window.
 // Threads: any; pure functions.

@@ -1,4 +1,4 @@
-// The call Effects: streams the effects of one cluster from the runtime to a launcher.
+// The gRPC method Effects: streams the effects of one cluster from the runtime to a launcher.
 #pragma once
 
 #include <memory>
@@ -20,8 +20,8 @@ namespace subak::api {
 // The launcher then opens a new stream and gets all effects that are still valid.
 class EffectsWriter final : public QueueWriter<v1::EffectsResponse> {
  public:
-  // `store`: its epoch goes into the messages. `cluster`: the name of the cluster. `launchers`: it
-  // counts the stream under this name, from start() until the stream ends. `set`, `launchers` and
+  // `store`: its epoch goes into the messages. `cluster`: the name of the cluster. `launchers`
+  // counts the stream under the cluster's name from start() to its end. `set`, `launchers` and
   // `store` must outlive the stream.
   EffectsWriter(StreamSet& set, Observers& launchers, const Store& store, std::string cluster);
   // Subscribes to the cluster's effects. Call it after begin(). The stream ends with UNAVAILABLE if

@@ -16,7 +16,7 @@ namespace subak {
 struct UntilTime {
   TimeMs time_ms = 0;
 };
-// Names the last fact that stays, by the fact's number, from 1, or by a time.
+// The last fact that stays: its number (the first fact has number 1), or a time.
 using Until = std::variant<std::uint64_t, UntilTime>;
 
 // The result of find_cut(): which facts stay, and which are left out.
