@@ -22,7 +22,7 @@ namespace subak {
 enum class ReasonToken : std::uint8_t {
   // Nothing prevents the start: the next pass starts the job.
   kNext,
-  // The job or its account is on hold, or the account drains.
+  // The job or its account is on hold, or the job came while its account was draining.
   kOnHold,
   // Fewer pods can be placed than the gang needs, or the gang's size or account is not known.
   kGangIncomplete,
@@ -46,7 +46,7 @@ enum class ReasonToken : std::uint8_t {
   kMigGeometry,
   // Enough GPUs are free, but not enough CPU, memory, pod slots, host ports or other resources.
   kNodeResources,
-  // Matching nodes are not ready, cordoned or drained.
+  // Matching nodes exist, but they are cordoned, drained or not ready.
   kNodeConditions,
   // Free GPUs are reserved for jobs that have waited long.
   kReservedForOther,
@@ -60,8 +60,8 @@ enum class ReasonToken : std::uint8_t {
   kBeyondGangSize,
   // The job has a claim, and jobs that must end for this claim still hold the claimed GPUs.
   kWaitingForPreemptedWorkloads,
-  // The pod requests devices by a ResourceClaim (Dynamic Resource Allocation), and Subak does not
-  // know which GPUs these are. The pod is not part of a job yet.
+  // The pod requests devices by a ResourceClaim (DRA), and Subak does not know which GPUs these
+  // are. This is a reason of the pod: until Subak knows the GPUs, the pod belongs to no job.
   kUnknownDeviceClass,
 };
 
@@ -90,9 +90,9 @@ struct EnumText<ReasonToken> {
                                                           "UnknownDeviceClass"};
 };
 
-// The order of reasons: first errors and holds of the job, then the structure of the fleet, then
-// free capacity, then the order of jobs. Solve the first reason first, because later reasons may
-// follow from it. Each token occurs once.
+// The order of reasons: kNext, then errors and holds of the job, then the structure of the fleet,
+// then free capacity, then the order of jobs. Solve the first reason first, because later reasons
+// may follow from it. Each token occurs once.
 inline constexpr std::array kReasonOrder{
     ReasonToken::kNext,
     ReasonToken::kOnHold,

@@ -15,16 +15,16 @@ namespace subak {
 
 // The state of a gang's ComputeDomain.
 enum class ComputeDomainState : std::uint8_t {
-  // The ComputeDomain exists. NVIDIA's controller has not made its ResourceClaimTemplate, so no
-  // gate of the gang opens.
+  // The ComputeDomain exists. NVIDIA's controller has not yet made the ResourceClaimTemplate of the
+  // domain, so no gate of the gang opens.
   kWaiting,
-  // The template exists. The nodes join the domain as the pods start on them.
+  // The template exists, and no node has joined yet. A node joins when a pod starts on it.
   kJoining,
-  // Each node that has joined says that it is ready.
+  // At least one node has joined, and all joined nodes are ready. More nodes may still join.
   kReady,
   // At least one node that has joined is not ready.
   kNotReady,
-  // Its deletion was requested, and its finalizers have not ended.
+  // Its deletion was requested, but the object still exists, because finalizers remain.
   kEnding,
 };
 template <>

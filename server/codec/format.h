@@ -38,16 +38,16 @@ struct VariantOf<Body> {
   using Type = typename Body::Alternatives;
 };
 
-// Encodes and decodes the bodies of one variant. The store has the number of each kind, which is
-// the index of the kind in the variant. So only append kinds to the variant.
+// Encodes and decodes the bodies of one variant. The store keeps the number of each body's kind
+// (kind_of()), which follows from the kind's place. So only append kinds to the variant.
 template <class Body>
 class Format {
  public:
   using Kinds = typename VariantOf<Body>::Type;
   static constexpr std::uint32_t kKinds = std::variant_size_v<Kinds>;
 
-  // `kinds_of_version`: how many kinds each version has, from version 1 on. The array must outlive
-  // this object.
+  // `kinds_of_version`: for each version from 1 on, how many kinds it and all older versions have
+  // together. It must not be empty. The array must outlive this object.
   constexpr explicit Format(std::span<const std::uint32_t> kinds_of_version)
       : kinds_of_version_(kinds_of_version) {
     assert(kinds_of_version.back() == kKinds);
@@ -81,7 +81,7 @@ class Format {
     return std::nullopt;
   }
 
-  // Says why a store of this version refuses the body.
+  // Says why a store of this version refuses a body. Call it only for a body that is refused.
   // The error is kInvalid for a body that is too large, else kPrecondition.
   Error refusal(const Body& body, std::uint32_t version) const {
     const auto [name, bytes] = std::visit(
@@ -98,11 +98,11 @@ class Format {
             "want facts of version " + std::to_string(version) + ", which the store has"};
   }
 
-  // Reads one body like a program that knows `version` and all older versions. Malformed input
-  // leads to an error, never to undefined behaviour. kPrecondition: the bytes have a kind, field or
-  // value that only a newer program knows. kInvalid: a number is out of range, the bytes are
-  // truncated or malformed, or records are nested deeper than limits::kMaxFactDepth. The error's
-  // field names the place in the body, such as "account_set.spec.shares".
+  // Reads one body like a program that knows `version` (at least 1) and all older versions. Bad
+  // bytes lead to an error, never to undefined behaviour. kPrecondition: `kind` is 0, or a kind,
+  // field or value is one that only a newer program knows. kInvalid: a number is out of range, the
+  // bytes are truncated or malformed, or records are nested deeper than limits::kMaxFactDepth. The
+  // error's field names the place in the body, such as "account_set.spec.shares".
   Result<Body> decode(std::uint32_t kind, std::string_view bytes, std::uint32_t version) const {
     if (kind == 0 || kind > kKinds || version_of_kind(kind) > version) {
       const std::size_t newest = std::min<std::size_t>(version, kinds_of_version_.size());

@@ -30,8 +30,8 @@ std::string choices() {
   return out;
 }
 
-// Reads the name of an enum's value. The text must equal the name in EnumText exactly; it must be
-// in lower case.
+// Reads the name of an enum's value. The text must equal the name in EnumText exactly, also in
+// upper and lower case.
 template <class E>
 Result<E> read_enum(std::string_view text) {
   if (const auto value = enum_from<E>(text)) return *value;
@@ -68,8 +68,8 @@ std::optional<Error> check_host(std::string_view text);
 std::optional<Error> check_pod(std::string_view text);
 // Checks the key of a node label: letters, digits and "-_./", at most 253 bytes.
 std::optional<Error> check_label_key(std::string_view text);
-// Reads "namespace=NAME:PRODUCT" or "class=NAME:PRODUCT", where a * may end the name of a
-// namespace. `product_end`: the end of each product; empty: each product is one of MIG slices.
+// Reads "namespace=NAME:PRODUCT" or "class=NAME:PRODUCT" (a priority class); a namespace may end
+// with *. `product_end`: the suffix that PRODUCT must have; empty: PRODUCT must be of MIG slices.
 Result<GpuRoute> read_route(std::string_view text, std::string_view product_end);
 // Reads "NAMESPACE=off|warn|deny", where a * may end the name.
 Result<NamespaceAlignment> read_alignment(std::string_view text);

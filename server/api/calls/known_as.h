@@ -1,6 +1,6 @@
 // Sets known_as in each of `clusters`: the user name by which that cluster knows this service. The
 // name is not a fact, so only the loop's View has this name. The follower's engine, which answers
-// reads, lacks the name. Threads: any; a pure function.
+// reads, lacks the name. Threads: any; changes only `clusters`.
 #pragma once
 
 #include "engine/answers/view.h"

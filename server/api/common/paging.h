@@ -16,7 +16,7 @@ namespace subak::api {
 struct Page {
   // The largest number of rows.
   std::size_t size = 0;
-  // The position after which the page begins; 0: the page begins with the list.
+  // The last id or the offset that the token names; 0: this is the first page of the list.
   std::uint64_t after = 0;
 };
 
@@ -38,13 +38,13 @@ inline Page read_page(Check& check, std::int32_t size, const std::string& token)
   return page;
 }
 
-// Counts the rows and bytes of a page. Threads: one at a time.
+// Counts the rows and bytes of a page, whose size must be above 0. Threads: one at a time.
 class PageMeter {
  public:
   explicit PageMeter(const Page& page) : left_(page.size) {}
-  // Counts a row that was added to the page. `row_bytes`: the serialized size of the row. False:
-  // the page is full, so this row is the last row of the page. The row stays in the page even if
-  // the row alone exceeds the limit, so each page has a row. Do not call add() again after it has
+  // Counts a row after it was added to the page. `row_bytes`: the serialized size of it. False:
+  // the page is full, and this row is its last row. The row stays in the page even if the page then
+  // exceeds the limit, so each page has at least one row. Do not call add() again after it has
   // returned false.
   bool add(std::size_t row_bytes) {
     bytes_ += row_bytes;

@@ -39,7 +39,7 @@ grpc::Status unauthenticated(std::string_view want);
 grpc::Status shutting_down();
 // Returns the refusal of a change by a replica that does not lead: UNAVAILABLE with an ErrorInfo
 // NOT_LEADER. The metadata of the ErrorInfo are `epoch` and, if it is known, `leader`, which is the
-// leader's address. The status has no RetryInfo, since this replica may never lead.
+// leader's address. The status has no RetryInfo, since it may be that this replica never leads.
 grpc::Status not_leader(const Leadership& lead);
 // Returns the refusal of a change while the database does not answer: UNAVAILABLE with an ErrorInfo
 // DATABASE_AWAY and a RetryInfo. `waits_ms`: how long a commit has waited.

@@ -46,14 +46,14 @@ Result<Head> read_head(PgConnection& db, std::uint32_t seed);
 
 // The checkpoint in use, as a row of the table meta stores it.
 struct Checkpoint {
-  // The last fact of the checkpoint's state; 0: there is no checkpoint.
+  // The number of the last fact that the checkpoint includes; 0: there is no checkpoint.
   std::uint64_t seq = 0;
-  // The number of facts in the checkpoint, and the number of the parts that have these facts.
+  // How many facts (KeptRow) the checkpoint has, and in how many parts they are stored.
   std::uint64_t facts = 0, parts = 0;
-  // The chained checksum of the checkpoint's last fact.
+  // The chained checksum of the last of these facts.
   std::uint32_t sum = 0;
-  // The checksum of the fact `seq`. This checksum identifies the history to which the checkpoint
-  // belongs.
+  // The checksum of the fact `seq` in the table of facts. It identifies the history to which the
+  // checkpoint belongs.
   std::uint32_t anchor = 0;
   // Returns the five numbers in decimal, separated by blanks, in the order of the members.
   std::string text() const;
