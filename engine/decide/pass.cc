@@ -225,7 +225,7 @@ Tried try_start(Decision& d, JobId id, derive::ReservedUntil& reserved_until, Pa
     return Tried::kStarted;
   }
   walk.pass_over(job.shape);
-  if (found.blocked_by_rule && found.blocked_by_rule->kind == BindingKind::kPromise) {
+  if (found.blocked_by_rule && found.breaks_promise) {
     walk.block_by_promise(job);
   } else if (found.blocked_by_rule) {
     walk.block_line_by_rule(id);
@@ -263,7 +263,7 @@ void start_entitled(Decision& d, PassMemory& memory, Work& work) {
     const TimeMs end_ms = state::sure_end(d.s, job);
     Found found = find_entitled(d, job, reserved_until.from(end_ms));
     if (!found.placement) walk.pass_over(job.shape);
-    if (found.refused) {
+    if (found.refused || (!found.placement && found.breaks_promise)) {
       walk.skip_job(*next);
     } else if (!found.placement && !found.blocked_by_rule) {
       if (walk.skip_if_drained(job, end_ms, reserved_until)) continue;

@@ -127,6 +127,7 @@ EntitledPlace find_borrowing(const State& s, Search& search, const FleetView& fl
     }
     found.placement.reset();
     if (binding && !found.blocked_by_rule) found.blocked_by_rule = binding;
+    if (binding && binding->kind == BindingKind::kPromise) found.breaks_promise = true;
     if (binding && binding->any_product) return found;
     for (const auto& [product, amount] : amounts) {
       if (!binding || !binding->product || binding->product == product) {

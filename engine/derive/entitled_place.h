@@ -19,6 +19,9 @@ namespace subak::derive {
 struct EntitledPlace {
   std::optional<Placement> placement;
   std::optional<Binding> blocked_by_rule;  // the first rule that refused a placement that was found
+  // True: on some product, only broken_promise() refused the job. Preemptible jobs of the same
+  // account and shape may start there.
+  bool breaks_promise = false;
   // True: the only placement is on nodes where the cluster's scheduler refused the job.
   bool refused = false;
 };
