@@ -79,7 +79,7 @@ TEST(Run, MissingFileExitsFour) {
 }
 
 TEST(Run, WhatThisVersionLacksIsUnknown) {
-  for (const char* command : {"budget", "whatif", "quote", "lease", "migrate"}) {
+  for (const char* command : {"budget", "whatif", "quote", "lease"}) {
     const Ran ran = run({command, "list"});
     EXPECT_EQ(ran.code, kExitUsage) << command;
     EXPECT_NE(ran.err.find("there is no command \"" + std::string(command) + "\""),

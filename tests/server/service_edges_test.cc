@@ -62,8 +62,9 @@ TEST_F(ServiceEdges, AFlagAmongSeveralClustersIsRefusedWithTheirNames) {
                                 HasSubstr("--cluster NAME"), HasSubstr("cluster delete"))));
   config_.in_cluster = true;
   config_.kubeconfig.clear();
-  EXPECT_THAT(followed({"main", "imported", "third"}),
-              ElementsAre(AllOf(HasSubstr("inCluster: "), HasSubstr("beside --in-cluster"))));
+  EXPECT_THAT(
+      followed({"main", "imported", "third"}),
+      ElementsAre(AllOf(HasSubstr("inCluster: "), HasSubstr("together with --in-cluster"))));
 }
 
 TEST_F(ServiceEdges, AFlagReachesTheClusterThatIsNamed) {

@@ -108,7 +108,7 @@ TEST_F(StoreGuardTest, ANetworksFileSystemIsRefused) {
   SqliteOptions options{path_};
   for (const std::uint32_t magic : {0x6969u, 0xff534d42u, 0xfe534d42u, 0x517bu, 0x01021997u}) {
     options.file_system = magic;
-    EXPECT_NE(refusal(options).find("a file system of a network\", want a disk of this machine"),
+    EXPECT_NE(refusal(options).find("a network file system\", want a disk of this machine"),
               std::string::npos)
         << magic;
   }
