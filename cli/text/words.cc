@@ -205,8 +205,7 @@ v1::Mode mode_of(const std::string& text) {
 std::string distrust_text(const v1::Job& job) {
   return job.overruns() > 0
              ? "the job ran beyond its time limit, so Subak does not trust this limit"
-             : "similar jobs ran beyond their time limits lately, so Subak does not trust this "
-               "job's limit";
+             : "similar jobs ran longer lately, so Subak does not trust this limit";
 }
 
 std::string priority_text(const v1::JobSpec& spec) {

@@ -215,11 +215,11 @@ class Commands(Service):
         self.assertIn("1s; the job ran beyond its time limit, so Subak does not trust this limit", self.ok("job", "get", late))
         self.assertIn("\nthe job ran beyond its time limit, so Subak does not trust this limit\n", self.ok("why", late))
         like_it = self.submit(cluster, team, "--gpus", "1", "--time-limit", "2h", "--name", "prep-2")
-        said = "similar jobs ran beyond their time limits lately, so Subak does not trust this job's limit"
+        said = "similar jobs ran longer lately, so Subak does not trust this limit"
         self.ok_with("2h; " + said, "job", "get", like_it)
         self.assertIn("\n" + said + "\n", self.ok("why", like_it))
         other = self.submit(cluster, team, "--gpus", "1", "--time-limit", "2h", "--name", "eval-2")
-        self.assertNotIn("counted on", self.ok_with("free by", "job", "get", other))
+        self.assertNotIn("does not trust", self.ok_with("free by", "job", "get", other))
         self.ok("account", "set", team, "--time-limits", "enforced", "--reason", "fair to all")
         self.assertNotIn("counted on", self.ok_with("2h, enforced", "job", "get", like_it))
 
