@@ -46,7 +46,8 @@ int main(int argc, char** argv) {
   std::vector<std::string> seeds;
   std::vector<std::filesystem::path> files;
   for (int i = 1; i < argc; ++i) {
-    for (const auto& e : std::filesystem::directory_iterator(argv[i])) files.push_back(e.path());
+    for (const auto& e : std::filesystem::directory_iterator(argv[i]))
+      if (e.is_regular_file()) files.push_back(e.path());
   }
   std::sort(files.begin(), files.end());
   for (const auto& file : files) {
