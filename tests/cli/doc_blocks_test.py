@@ -133,7 +133,8 @@ class DocBlocks(unittest.TestCase):
 
     @classmethod
     def prepare(cls):
-        """The files that pages take for granted: a backup, the CA and the token of an installation."""
+        """The files that pages take for granted: a backup, the CA and the token of an installation, and a dump of Slurm."""
+        shutil.copy(os.path.join(ROOT, "tests", "cli", "data", "migrate", "company.dump"), os.path.join(cls.folder, "acme.dump"))
         done = cls.run_shell("subak install --keys made\ncp made/tls/ca.crt ca.crt\nmkdir -p var/lib/subak/tls\n"
                              "cp ca.crt var/lib/subak/tls/\nsubak admin backup backup/subak-before.db")  # fmt: skip
         assert done.returncode == 0, done.stdout
