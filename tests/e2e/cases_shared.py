@@ -5,8 +5,8 @@ from case import GPU, case, has_gate, node_of
 import objects as o
 
 SHARED = "nvidia.com/gpu.shared"
-TWO = 'spec.containers[0].resources.limits[{}]: was "2", want "1": replicas may be parts of one card, and many device ' \
-      'plugins refuse more'  # fmt: skip
+TWO = 'spec.containers[0].resources.limits[{}]: was "2", want "1": several replicas may be parts of one GPU, and many ' \
+      "device plugins refuse more than one"
 
 
 def shared_node(c, cards=1, replicas=4, strategy="time-slicing", **labels):
