@@ -178,7 +178,7 @@ def mig_advice(c):
         c.queued(f"waits-{i}")
     text = " ".join(c.service.subak("cluster", "mig").split())
     c.expect("1g.10gb 7 3 4 0" in text, f"slices, used, free and waiting: {text}")
-    advice = f"advice: nvidia.com/mig.config=all-3g.40gb on {idle.node} would serve more of what waits: 4 of 3g.40gb"
+    advice = f"advice: nvidia.com/mig.config=all-3g.40gb on {idle.node} would serve more of the waiting jobs: 4 of 3g.40gb"
     c.expect(advice in text, f"'{advice}' in {text}")
     idle.apply("3g.40gb")
     for i in range(4):
