@@ -124,12 +124,6 @@ std::optional<Error> replica_gap(const Pod& pod) {
 
 }  // namespace
 
-const ContainerNote* gpu_container(const Pod& pod) {
-  const auto found = std::find_if(pod.containers.begin(), pod.containers.end(),
-                                  [](const ContainerNote& note) { return note.gpus > 0; });
-  return found == pod.containers.end() ? nullptr : &*found;
-}
-
 std::vector<Error> alignment_gaps(const Context& c, const Pod& pod, std::string_view path) {
   if (as_offered(pod.shape).kind != GpuKind::kWhole || pod.shape.gpus < 2) return {};
   return Gaps(c, pod, path).find();

@@ -140,8 +140,6 @@ std::string route_pod(const Context& c, Pod& pod);
 // Returns each field of a pod of several whole GPUs that prevents its alignment, with the value to
 // write. docs/kubernetes.md has the table of these fields. `path` is the argument of read_pod().
 std::vector<Error> alignment_gaps(const Context& c, const Pod& pod, std::string_view path);
-// Returns the first container that requests GPUs; nullptr: there is none.
-const ContainerNote* gpu_container(const Pod& pod);
 // Adds the gaps to `d` as warnings, unless the alignment of the namespace is off. The first pod of
 // a gang on several nodes also gets a warning if it asks for neither RDMA nor the network of the
 // node. A pod with several replicas in one container gets a warning in any case.

@@ -328,6 +328,9 @@ void hold_unsized(Pod& pod);
 // when the first pods run.
 bool starts_with_first(const Pod& pod);
 
+// Returns the first container that requests GPUs; nullptr: there is none. Claimed GPUs are in no
+// container.
+const ContainerNote* gpu_container(const Pod& pod);
 // True if `value` could be the value of a Kubernetes label.
 bool is_label_value(std::string_view value);
 // Returns the name with at most `most` bytes. A longer name is cut and ends with a hash of the

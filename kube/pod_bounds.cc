@@ -35,12 +35,11 @@ constexpr std::array<BoundField, 13> kPlaces{{
     {"name", "metadata.name"},
 }};
 
-// The GPUs of all containers, under the name that they have there. Claimed GPUs are in none.
+// The GPUs of all containers, under the name that the first one uses.
 std::string gpu_field(const Pod& pod) {
-  const auto has_gpus = [](const ContainerNote& note) { return note.gpus > 0; };
-  const auto first = std::find_if(pod.containers.begin(), pod.containers.end(), has_gpus);
+  const ContainerNote* const first = gpu_container(pod);
   const std::string_view name =
-      first == pod.containers.end() ? names::kGpu : std::string_view(first->gpu_resource);
+      first == nullptr ? names::kGpu : std::string_view(first->gpu_resource);
   return "spec.containers[].resources.limits[" + cut_text(name) + "]";
 }
 

@@ -359,16 +359,16 @@ void Reader::read_lists(const Lists& lists, const Place* place, ContainerNote& n
   };
   // The API server copies a limit to a missing request. So of two equal amounts, the user wrote the
   // limit.
-  const auto is_copy = [&](Text name, json::Value limit) {
-    const auto request = lists.requests.find(name);
-    return !request || read_amount(*request).value == read_amount(limit).value;
+  const auto are_equal = [](json::Value request, json::Value limit) {
+    return read_amount(request).value == read_amount(limit).value;
   };
   for (const auto& [name, value] : lists.requests) {
     const auto limit = lists.limits.find(name);
-    if (!limit || !is_copy(name, *limit)) one(name, value, "requests");
+    if (!limit || !are_equal(value, *limit)) one(name, value, "requests");
   }
   for (const auto& [name, value] : lists.limits) {
-    if (is_copy(name, value)) one(name, value, "limits");
+    const auto request = lists.requests.find(name);
+    if (!request || are_equal(*request, value)) one(name, value, "limits");
   }
 }
 
@@ -460,6 +460,12 @@ std::string_view mig_profile_of(std::string_view resource) {
     resource.remove_suffix(names::kSharedSuffix.size());
   }
   return resource;
+}
+
+const ContainerNote* gpu_container(const Pod& pod) {
+  const auto found = std::find_if(pod.containers.begin(), pod.containers.end(),
+                                  [](const ContainerNote& note) { return note.gpus > 0; });
+  return found == pod.containers.end() ? nullptr : &*found;
 }
 
 void read_resources(json::Value spec, const ExtraGpuResources& extra, std::string_view path,
