@@ -7,9 +7,15 @@
 namespace subak::cli {
 namespace {
 
+// Returns the entry of the product; the end of the list if it has none.
+template <class Amounts>
+auto entry_of(Amounts& amounts, std::string_view product) {
+  return std::find_if(amounts.begin(), amounts.end(),
+                      [&](const auto& entry) { return entry.first == product; });
+}
+
 std::int64_t& amount(GpuAmounts& amounts, const std::string& product) {
-  const auto at = std::find_if(amounts.begin(), amounts.end(),
-                               [&](const auto& entry) { return entry.first == product; });
+  const auto at = entry_of(amounts, product);
   if (at != amounts.end()) return at->second;
   return amounts.emplace_back(product, 0).second;
 }
@@ -33,8 +39,7 @@ void add_amount(GpuAmounts& amounts, const std::string& product, std::int64_t gp
 }
 
 const std::int64_t* find_amount(const GpuAmounts& amounts, std::string_view product) {
-  const auto at = std::find_if(amounts.begin(), amounts.end(),
-                               [&](const auto& entry) { return entry.first == product; });
+  const auto at = entry_of(amounts, product);
   return at == amounts.end() ? nullptr : &at->second;
 }
 

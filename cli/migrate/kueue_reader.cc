@@ -223,8 +223,18 @@ class KueueReader {
     read_word(preemption, "reclaimWithinCohort", {"Never", "LowerPriority", "Any"}, node.reclaim);
     read_word(preemption, "withinClusterQueue",
               {"Never", "LowerPriority", "LowerOrNewerEqualPriority"}, node.within_queue);
-    read_groups(member(spec, "resourceGroups"), node);
+    read_groups(spec, node);
     if (!nodes.emplace(name_, std::move(node)).second) refuse_twice(object);
+  }
+
+  // Returns "want Never, LowerPriority, Any".
+  static std::string want_one_of(const std::vector<std::string>& words) {
+    std::string want;
+    for (const std::string& one : words) want += (want.empty() ? "want " : ", ") + one;
+    return want;
+  }
+  static bool contains(const std::vector<std::string>& words, const std::string& word) {
+    return std::find(words.begin(), words.end(), word) != words.end();
   }
 
   [[noreturn]] void refuse_twice(const YAML::Node& object) const {
@@ -235,11 +245,7 @@ class KueueReader {
                  const std::vector<std::string>& words, std::string& out) const {
     const std::string word = text(map, key);
     if (word.empty()) return;
-    if (std::find(words.begin(), words.end(), word) == words.end()) {
-      std::string want;
-      for (const std::string& one : words) want += (want.empty() ? "want " : ", ") + one;
-      fail(map[key], "preemption." + key, word, want);
-    }
+    if (!contains(words, word)) fail(map[key], "preemption." + key, word, want_one_of(words));
     out = word;
   }
 
@@ -249,10 +255,8 @@ class KueueReader {
     if (!map.IsMap()) fail(map, field, shown(map), "want a map");
     for (const auto& entry : map) {
       const std::string& key = entry.first.Scalar();
-      if (std::find(keys.begin(), keys.end(), key) != keys.end()) continue;
-      std::string want;
-      for (const std::string& one : keys) want += (want.empty() ? "want " : ", ") + one;
-      fail(entry.first, field + "." + key, shown(entry.second), want);
+      if (contains(keys, key)) continue;
+      fail(entry.first, field + "." + key, shown(entry.second), want_one_of(keys));
     }
   }
   YAML::Node list_in(const YAML::Node& map, const std::string& key) const {
@@ -262,10 +266,8 @@ class KueueReader {
     return list;
   }
 
-  void read_groups(const YAML::Node& groups, KueueNode& node) {
-    if (is_empty(groups)) return;
-    if (!groups.IsSequence()) fail(groups, "resourceGroups", shown(groups), "want a list");
-    for (const YAML::Node& group : groups) {
+  void read_groups(const YAML::Node& spec, KueueNode& node) {
+    for (const YAML::Node& group : list_in(spec, "resourceGroups")) {
       check_keys(group, "resourceGroups", {"coveredResources", "flavors"});
       for (const YAML::Node& flavor : list_in(group, "flavors")) {
         check_keys(flavor, "flavors", {"name", "resources"});

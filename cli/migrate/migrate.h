@@ -10,7 +10,7 @@
 
 namespace subak::cli {
 
-// Reads the files, each of which is a dump of `sacctmgr dump` or YAML of Kueue. With several dumps,
+// Reads files of Slurm (from `sacctmgr dump`) and of Kueue (YAML or JSON). With several dumps,
 // each dump gets an account with the name of its cluster. The error is that of the first mistake,
 // and names file, line, field and value.
 Result<Migration> read_migration(const std::vector<SourceFile>& files,

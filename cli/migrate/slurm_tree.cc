@@ -143,12 +143,18 @@ class SlurmTree {
       fail(kind, line_->name,
            "want at most " + std::to_string(limits::kMaxAccounts) + " accounts and users");
     }
-    MigratedAccount& row = out_.accounts.emplace_back();
+    MigratedAccount& row = out_.accounts.emplace_back(row_of(kind));
+    fields(slurm_fields(), row);
+    return row;
+  }
+
+  // The account or user of the present line, without its fields.
+  MigratedAccount row_of(const std::string& kind) const {
+    MigratedAccount row;
     row.name = line_->name;
     row.kind = kind;
     row.parent = parent_;
     row.at = here();
-    fields(slurm_fields(), row);
     return row;
   }
 
@@ -157,11 +163,7 @@ class SlurmTree {
     if (!users_.emplace(std::pair(parent_, std::string(kRoot)), User{}).second) {
       fail("User", kRoot, "want each user of an account once");
     }
-    MigratedAccount& row = out_.accounts.emplace_back();
-    row.name = line_->name;
-    row.kind = "User";
-    row.parent = parent_;
-    row.at = here();
+    MigratedAccount& row = out_.accounts.emplace_back(row_of("User"));
     row.user = true;
     row.left_out = true;
     for (const DumpField& field : line_->fields) {
@@ -189,12 +191,7 @@ class SlurmTree {
     } else if (known.partitioned && !partitioned) {
       known.partitioned = false;  // the association of all partitions decides
       MigratedAccount& row = out_.accounts[known.row];
-      const std::string name = row.name;
-      row = MigratedAccount();
-      row.name = name;
-      row.kind = "User";
-      row.parent = parent_;
-      row.at = here();
+      row = row_of("User");
       fields(slurm_fields(), row);
     } else {
       // A further partition: the report has it, and the first association decides.
