@@ -4,7 +4,7 @@ import os
 import signal
 
 from case import case, ended, has_gate
-from cases_devices import charged, claiming, held_s, make_claim, make_template, offer
+from cases_devices import charged, claiming, held_s, make_claim, make_template, offer, shared_s, two_of_one_claim
 from cases_faults import kill_and_start, scheduler_pid
 
 SLACK_S = 2.0
@@ -68,17 +68,12 @@ def claim_whose_payer_ends_while_it_is_away(c):
     """Two pods share a claim. The one that pays ends unseen: the other one pays from then on, and no second is paid twice."""
     offer(c, gpus=4)
     make_claim(c, "shared", 3)
-    claiming(c, "first", claim="shared", run_seconds=8)
-    c.runs("first")
-    claiming(c, "second", claim="shared", run_seconds=24)
-    c.runs("second")
+    two_of_one_claim(c, 8, 24)
     c.service.kill()
     c.succeeded("first")
     c.service.start()
     c.succeeded("second")
-    log = {pod["name"]: pod for pod in c.log()}
-    begin = log["first"]["bound"]["bound_s"] or int(log["first"]["bound"]["at"])
-    wanted = 3 * (log["second"]["finished"]["finished_s"] - begin)
+    wanted = 3 * shared_s(c)
     c.until(lambda: not c.subak_jobs(), "end of all jobs")
     used = c.used_s()
     c.expect(abs(used - wanted) <= 3 * SLACK_S, f"{wanted} GPU-s in the ledger, got {used:.1f}")

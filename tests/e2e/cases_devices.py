@@ -127,20 +127,29 @@ def claimed_gpus_are_counted(c):
     charged(c, {"a": 2, "b": 2, "late": 2})
 
 
+def two_of_one_claim(c, *run_seconds):
+    """The pods `first` and `second` run, one after the other, with the claim `shared`."""
+    for name, seconds in zip(("first", "second"), run_seconds):
+        claiming(c, name, claim="shared", run_seconds=seconds)
+        c.runs(name)
+
+
+def shared_s(c):
+    """How long their claim had its devices, by the kubelets' log."""
+    log = {pod["name"]: pod for pod in c.log()}
+    begin = log["first"]["bound"]["bound_s"] or int(log["first"]["bound"]["at"])
+    return log["second"]["finished"]["finished_s"] - begin
+
+
 @case(seconds=180)
 def claim_of_two_pods_is_charged_once(c):
     offer(c, gpus=4)
     make_claim(c, "shared", 3)
-    claiming(c, "first", claim="shared", run_seconds=6)
-    c.runs("first")
-    claiming(c, "second", claim="shared", run_seconds=14)
-    c.runs("second")
+    two_of_one_claim(c, 6, 14)
     c.expect(node_of(c.get_pod("first")) == node_of(c.get_pod("second")), "both pods are where the claim is")
     c.succeeded("first")
     c.succeeded("second")
-    log = {pod["name"]: pod for pod in c.log()}
-    begin = log["first"]["bound"]["bound_s"] or int(log["first"]["bound"]["at"])
-    most = 3 * (log["second"]["finished"]["finished_s"] - begin)
+    most = 3 * shared_s(c)
     c.until(lambda: most - 3 * 4 <= c.used_s() <= most + 3 * SLACK_S, f"{most} GPU-s in the ledger, once")
 
 
