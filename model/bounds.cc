@@ -311,7 +311,7 @@ std::optional<Error> check_shape(const PodShape& s) {
   return std::nullopt;
 }
 
-// Returns what is wrong with one wish of a gang of `pods` pods.
+// Returns the mistake in one wish of a gang with `pods` pods.
 template <class T>
 std::optional<Error> check_wish(const Wish<T>& wish, const GangTerms& terms, std::uint64_t pods) {
   const T value = terms.*wish.member;

@@ -352,7 +352,7 @@ ClaimFound claim_of(const State& s, const state::Job& claimant, const Needed& ne
   return found;
 }
 
-// Returns the claim for what is needed. nullopt: no job has to end for the claim, so the claimant
+// Returns the claim on the jobs that must end. nullopt: no job has to end, so the claimant
 // waits for something else.
 template <class MayFit>
 std::optional<ClaimFound> finish(const State& s, WhatIf& what_if, const state::Job& claimant,
