@@ -1,5 +1,6 @@
-// A client with a credential. The client renews the credential before the credential expires, and
-// when the server refuses the credential. Threads: as KubeClient.
+// A client of the Kubernetes API that keeps its credential valid. It renews the credential before
+// the credential expires, and after the server has refused the credential (HTTP 401). Threads: as
+// KubeClient.
 #pragma once
 
 #include <functional>
@@ -11,12 +12,12 @@
 
 namespace subak {
 
-// A KubeClient that gets the present credential in each turn. Calls and watches are sent only after
-// the first credential has come.
+// A KubeClient and its Credentials. Each turn() gives the present credential to the KubeClient.
+// Before the first credential has come, calls and watches are stored, and none is sent.
 class KnownClient final : public KubeApi {
  public:
-  // `wall_ms`: the wall clock, by which credentials expire. `tell` gets each error of a credential
-  // once; no error contains a secret.
+  // `wall_ms`: the wall clock, by which credentials expire. The client calls `tell` once for each
+  // error of a credential. No error contains a secret.
   KnownClient(KubeAccess access, std::function<TimeMs()> wall_ms,
               std::function<void(const Error&)> tell);
 
@@ -24,9 +25,9 @@ class KnownClient final : public KubeApi {
   bool call(KubeCall call, Answered answered) override;
   WatchId watch(std::string path, WatchStream::Take take, Ended ended) override;
   void stop(WatchId watch) override { client_.stop(watch); }
-  // Refreshes the credential, then runs the client's turn. Before the first credential has come, it
-  // sleeps instead of running the client's turn. In that case, and while a plugin runs, it waits at
-  // most 50 ms, even if `most` is longer.
+  // Renews the credential if that is due, then runs the turn of the KubeClient. Before the first
+  // credential has come, it only sleeps. It waits at most `most`, or at most 50 ms if `most` is
+  // longer and there is no credential yet, or if a credential plugin runs.
   void turn(DurationMs most) override;
   void wake() override { client_.wake(); }
 

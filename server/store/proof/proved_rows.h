@@ -1,9 +1,16 @@
-// Reads rows, and checks that each row has the right checksum and that none is missing. The caller
-// must hold a ReadTransaction, so that the head and the rows are of the same commit. Private to
-// server/store. All four readers are used in the same way. Call find() first, then next() for each
-// row. When next() has returned false, error() says whether the rows ended or the read failed. An
-// error of find() is that of the statement or of the head. Damage is a says_damage() error that
-// names the table and the row. `db` must outlive the reader.
+// Four readers of the store's tables: facts, ledger, audit log and checkpoint. Each reader checks
+// that every row has the right checksum, and that no row is missing. Private to server/store.
+//
+// All four are used in the same way:
+//   1. Begin a ReadTransaction, so that the rows and the head (head.h) are of one commit.
+//   2. Call find(). It returns an error if the statement fails or the head cannot be read.
+//   3. Call next() for each row, until it returns false.
+//   4. Look at error(). If it is not set, all rows were read.
+// If a row is damaged or missing, error() names the table and the row, and says_damage() is true
+// for it (server/store/file/refusals.h).
+//
+// Each constructor gets `db`, which must outlive the reader, and `seed`, the result of read_seed().
+// Threads: those that may use the connection.
 #pragma once
 
 #include <cstdint>
@@ -40,10 +47,10 @@ class ReadTransaction {
 class FactRows {
  public:
   FactRows(Connection& db, std::uint32_t seed) : db_(db), seed_(seed) {}
-  // Finds the facts after the number `after`, but at most `most` facts. `anchor`: the checksum from
-  // which their checksums continue (CheckpointMark::anchor). nullopt: they continue from the row of
-  // the fact before them. If there are more than `most` facts, the end is not compared with the
-  // head.
+  // Finds the first `most` facts with a number above `after`. The checksum of a fact continues the
+  // checksum of the fact before it. `anchor`: the checksum of the fact `after`, if that fact is no
+  // longer in the store (CheckpointMark::anchor); nullopt: the reader reads it from the store. If
+  // more than `most` facts follow, next() does not compare the last one with the head.
   std::optional<Error> find(std::uint64_t after, std::optional<std::uint32_t> anchor,
                             std::uint64_t most);
   // True: row() is the next fact. False: there is no further fact, or error() is set.
@@ -74,12 +81,12 @@ class FactRows {
   std::optional<Error> error_;
 };
 
-// Reads all rows of the ledger that facts after the number `after` wrote, in order. The column ord
-// must rise by one from row to row, up to the number of rows in the head. So a removed row is
-// detected.
+// Reads ledger rows in order. The column ord must rise by one from row to row, up to the number of
+// rows in the head. So a removed row is detected.
 class LedgerRows {
  public:
   LedgerRows(Connection& db, std::uint32_t seed) : db_(db), seed_(seed) {}
+  // Finds the rows of all facts with a number above `after`.
   std::optional<Error> find(std::uint64_t after);
   // False: there is no further row, or error() is set.
   bool next(LedgerEntry& entry);
@@ -97,11 +104,12 @@ class LedgerRows {
   std::optional<Error> error_;
 };
 
-// Reads all rows of the audit log from facts with a number below `before`, newest first. The column
-// ord must fall by one from row to row, down to 1.
+// Reads rows of the audit log, newest first. The column ord must fall by one from row to row, down
+// to 1.
 class AuditRows {
  public:
   AuditRows(Connection& db, std::uint32_t seed) : db_(db), seed_(seed) {}
+  // Finds the rows of all facts with a number below `before`.
   std::optional<Error> find(std::uint64_t before);
   // False: there is no further row, or error() is set.
   bool next(AuditRow& row);
@@ -118,12 +126,13 @@ class AuditRows {
   std::optional<Error> error_;
 };
 
-// Reads the rows of the checkpoint in use, in order. A wrong, missing or extra row is damage only
-// of the checkpoint, which can be made again from the facts (damaged_checkpoint()). If mark.seq is
-// 0, there are no rows.
+// Reads the rows of the checkpoint in use, in order. If a row is wrong, missing or extra, only the
+// checkpoint is damaged, and error() is a damaged_checkpoint() error. Subak can make the checkpoint
+// again from the facts.
 class CheckpointRows {
  public:
   CheckpointRows(Connection& db, std::uint32_t seed) : db_(db), seed_(seed) {}
+  // Finds the rows of the checkpoint `mark`. If mark.seq is 0, there are no rows.
   std::optional<Error> find(const CheckpointMark& mark);
   // False: there is no further row, or error() is set.
   bool next();
