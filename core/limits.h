@@ -13,8 +13,8 @@ namespace subak::limits {
 inline constexpr std::size_t kMaxNameBytes = 253;     // Kubernetes object name
 inline constexpr std::size_t kMaxReasonBytes = 1024;  // --reason of an edit
 inline constexpr std::size_t kMaxAccountDepth = 16;   // levels below the root
-// Accounts and users. At kMaxAccounts Subak refuses a new one, unless it may use the reserve: its
-// parent has few accounts and users (accounting/shared_bound.h).
+// Accounts and users, and changes of one edit. At kMaxAccounts Subak refuses a new account, unless
+// it may use the reserve: its parent has few accounts and users (accounting/shared_bound.h).
 inline constexpr std::size_t kMaxAccounts = 100'000;
 inline constexpr std::size_t kAccountsReserve = 10'000;
 inline constexpr std::size_t kMaxNamespacesPerAccount = 1024;
@@ -69,8 +69,8 @@ inline constexpr DurationMs kReleaseRetryMs = 10 * kSecondMs;
 inline constexpr DurationMs kMaxReleaseRetryMs = 2 * kHourMs;
 
 // If the cluster's scheduler refused a job's pods on two nodes, the job waits before its next
-// attempt. This wait doubles from kFirstBackoffMs up to kLongestBackoffMs. Subak does not try a
-// node that the scheduler refused for the job before the node's own back-off ends.
+// attempt. This wait doubles from kFirstBackoffMs up to kLongestBackoffMs. Subak also does not try
+// a node that the scheduler refused for the job for a time, which has the same two bounds.
 inline constexpr DurationMs kFirstBackoffMs = 10 * kSecondMs;
 inline constexpr DurationMs kLongestBackoffMs = 10 * kMinuteMs;
 // Names of extended resources that the webhook's data has of a cluster; it omits further names.
@@ -107,7 +107,7 @@ inline constexpr DurationMs kReserveGainMs = kMinuteMs, kReserveGainPart = 64;
 // kMaxClaimSteps steps for searches: one for a single pod, kClaimStepsOfGang for a gang.
 inline constexpr std::size_t kMaxClaims = 4096, kMaxClaimSets = 256, kMaxClaimSteps = 512;
 inline constexpr std::size_t kClaimStepsOfGang = 8;
-inline constexpr DurationMs kClaimPatienceMs = kMinuteMs;  // for a victim after its grace period
+inline constexpr DurationMs kClaimPatienceMs = kMinuteMs;  // after the grace; then others end
 // Jobs of one cluster that have reserved nodes at one time. A policy with more is refused.
 inline constexpr std::uint32_t kMaxReserveJobs = 64;
 
@@ -383,7 +383,7 @@ inline constexpr int kMaxNodesShown = 16, kMaxVictimsShown = 128;  // of a job; 
 // an expensive one. A full lane answers RESOURCE_EXHAUSTED.
 inline constexpr std::size_t kMaxCheapReads = 4096;
 inline constexpr std::size_t kMaxExpensiveReads = 256;
-inline constexpr std::size_t kMaxReadsPerCaller = 64;    // expensive reads, waiting or running
+inline constexpr std::size_t kMaxReadsPerCaller = 64;    // expensive ones, and of the store
 inline constexpr std::size_t kMaxStreamsPerCaller = 64;  // of each kind of stream: refused
 inline constexpr std::size_t kMaxStreams = 1024;         // of each kind, all callers: refused
 // Unsent bytes of all watchers together. With more, the stream that is furthest behind ends.

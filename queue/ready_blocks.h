@@ -42,7 +42,8 @@ struct OpenJob {
 // blocked.
 class Blocks {
  public:
-  // Begins a pass, which blocks nothing yet. The index must outlive the pass.
+  // Begins a pass, which blocks nothing yet. The index must outlive the pass. All account ids of
+  // the pass are below `accounts`.
   void begin(const Index& index, std::size_t accounts);
   // Blocks all jobs of the shape. O(log of the kinds). If no job has the shape, the call blocks no
   // job, but none() is false from then on.
@@ -81,8 +82,9 @@ class Blocks {
     return blocked_kinds_[kind] != pass_ &&
            (limit == kNoLimit || index_->cost(kind).milligpu < limit);
   }
-  // Moves `witness` to the next open kind. `witness` is an index into the account's lines, followed
-  // by the kinds below the account. `witness` never decreases, because a block stays. Returns false
+  // Moves `witness` to the first open kind at or after it. `witness` is an index into the account's
+  // lines, followed by the kinds below the account. Begin with 0, and pass the same variable again
+  // later in the pass: a block stays, so a kind before `witness` is never open again. Returns false
   // if no kind is open.
   bool find_witness(const TreeNode& node, std::uint32_t& witness, MilliGpu limit) const;
   // Returns the first of the account's own jobs that is open in `scope`, the scope of the account.

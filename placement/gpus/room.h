@@ -89,6 +89,9 @@ MilliGpu pod_milligpu(const NodeSpec& node, const PodShape& pod);
 // lowest GPUs gives one replica more.
 MilliGpu share_of_gpu(const PodShape& pod, const PodSlot& slot, int i, int gpus);
 
+// pods_that_fit(), fits() and choose() apply all constraints of one node that `ignore` does not
+// name, the headroom for free GPUs too. They never apply the rule about a gang's RDMA fabric.
+//
 // Returns how many pods of this shape fit beside each other on the GPUs of `allowed`, `limit` at
 // most. For pods with MIG slices, `allowed` must be kAllGpus; with any other mask the result is 0.
 // The result is exact, except for pods that need several replicas of shared GPUs. The function
@@ -102,9 +105,10 @@ std::int64_t free_gpus(const NodeSpec& node, const Room& room);
 // Returns the CPU and memory that non-GPU pods must leave free in the room: Room::headroom times
 // free_gpus(). A resource that the node does not declare is 0.
 GpuHeadroom headroom_of(const NodeSpec& node, const Room& room);
-// Call it after consume() has taken the pod from the room. True if the room still has the CPU and
-// memory of headroom_of(); a resource that the pod does not request is not compared. Always true
-// for pods with GPUs.
+// Checks the headroom of a gang once all its pods are placed, because its GPU pods change
+// headroom_of(). Call it after consume() has taken the pod from the room. True if the room still
+// has the CPU and memory of headroom_of(); a resource that the pod does not request is not
+// compared. Always true for pods with GPUs.
 bool leaves_headroom(const NodeSpec& node, const Room& room, const PodShape& pod,
                      const Ignore& ignore = {});
 // True if at least one pod of this shape fits (pods_that_fit()).

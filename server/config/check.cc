@@ -140,7 +140,7 @@ std::optional<Error> check_replica_keys(const Config& config, std::span<const Or
       continue;
     }
     return Error{ErrorCode::kInvalid, origin.key, "",
-                 "want it left out with follow: a webhook-only replica has no state, and gets the "
+                 "want no such key beside follow: a webhook-only replica has no state, and gets the "
                  "data for its decisions from the leader"};
   }
   return std::nullopt;

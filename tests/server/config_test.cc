@@ -413,10 +413,10 @@ TEST_F(Start, AReplicaIsToldOnlyWhatIsItsOwn) {
       const auto more = s.toggle ? std::vector<std::string>{std::string(s.flag)}
                                  : std::vector<std::string>{std::string(s.flag), value};
       EXPECT_THAT(error_of(with(more)), StartsWith(std::string(s.flag) + ": " + std::string(s.key) +
-                                                   ": want it left out with follow"));
+                                                   ": want no such key beside follow"));
     }
   }
-  EXPECT_THAT(error_of(good, "tokens: t\n"), HasSubstr(":3: tokens: want it left out with follow"));
+  EXPECT_THAT(error_of(good, "tokens: t\n"), HasSubstr(":3: tokens: want no such key beside follow"));
   EXPECT_THAT(error_of({"--follow", "127.0.0.1:9444"}), HasSubstr("want tlsCert and tlsKey"));
   EXPECT_THAT(error_of({"--follow", "leader:9444", "--tls-cert", "c", "--tls-key", "k"}),
               HasSubstr("want followToken"));

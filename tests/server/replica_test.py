@@ -216,7 +216,7 @@ class Refused(unittest.TestCase):
                       ("--break-glass-group", "x"), ("--in-cluster",)):  # fmt: skip
             said = self.refused(*follow, *flags)
             self.assertTrue(said.startswith(f"subakd: {flags[0]}: "), said)
-            self.assertIn("want it left out with follow", said)
+            self.assertIn("want no such key beside follow", said)
         self.assertIn("want tlsCert and tlsKey", self.refused("--follow", "127.0.0.1:9444"))
         self.assertIn("want followToken", self.refused("--follow", "leader:9444", *follow[2:]))
         self.assertIn("want HOST:PORT", self.refused("--follow", "leader"))

@@ -78,7 +78,8 @@ struct ApiOptions {
   // only, and every caller is the admin "loopback". Set: every call needs a token, and an address
   // that is not on loopback requires tls_cert. The server speaks TLS if tls_cert is set.
   std::string token_file;
-  // False: a caller on loopback is not an admin, even if there is no token file.
+  // Counts only without a token file. False: the server refuses every caller on loopback with
+  // UNAUTHENTICATED, so that only the Unix socket admits callers.
   bool loopback_admin = true;
   // The path of a Unix socket on which the server listens too; empty: there is none. The socket
   // admits root, the service's own user and `socket_users`, and closes the connection of any other
