@@ -149,9 +149,16 @@ std::string gpu_hours_text(const v1::GpuTime& time) {
 }
 
 std::string seconds_text(const v1::GpuTime& time) {
-  char rest[16];
-  std::snprintf(rest, sizeof rest, "%06d", static_cast<int>(time.rest_milligpu_ms()));
-  return std::to_string(time.gpu_seconds()) + "." + rest;
+  std::int64_t seconds = time.gpu_seconds();
+  std::int64_t rest = time.rest_milligpu_ms();
+  const bool negative = seconds < 0;
+  if (negative) {  // the seconds are rounded down, and the rest is added to them
+    seconds = -seconds - (rest > 0 ? 1 : 0);
+    if (rest > 0) rest = GpuTime::kRawPerGpuSecond - rest;
+  }
+  char text[16];
+  std::snprintf(text, sizeof text, "%06d", static_cast<int>(rest));
+  return (negative ? "-" : "") + std::to_string(seconds) + "." + text;
 }
 
 bool is_zero(const v1::GpuTime& time) {

@@ -256,6 +256,16 @@ TEST(ImportDiff, SaysWhatIsAddedChangedAndRemoved) {
   EXPECT_EQ(diff.summary(), "1 added, 1 changed, 1 removed");
 }
 
+TEST(Words, NegativeSeconds) {
+  v1::GpuTime time;
+  time.set_gpu_seconds(-1);  // half a second less than nothing, as a correction may be
+  time.set_rest_milligpu_ms(500'000);
+  EXPECT_EQ(seconds_text(time), "-0.500000");
+  time.set_gpu_seconds(-3);
+  time.set_rest_milligpu_ms(0);
+  EXPECT_EQ(seconds_text(time), "-3.000000");
+}
+
 TEST(Words, Numbers) {
   EXPECT_EQ(fixed_text(std::numeric_limits<double>::infinity(), 2), "inf");
   EXPECT_EQ(significant_text(0.12345), "0.1235");
