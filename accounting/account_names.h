@@ -39,8 +39,9 @@ class AccountNames {
   void remove(const std::string& path, AccountId id);
   // Adds the path of a removed account. The path must be new (asserted).
   void add_removed(const std::string& path, AccountId id);
-  // Replaces the namespaces of an account. The account's namespaces must be exactly `was`, and no
-  // other account may have one of `next` (both asserted).
+  // Replaces the namespaces `was` of an account by `next`. If another account has one of `next`,
+  // that namespace moves to this account. So an edit of several accounts may exchange namespaces;
+  // it must then also replace the namespaces of the other account.
   void set_namespaces(AccountId id, const std::vector<std::string>& was,
                       const std::vector<std::string>& next);
 

@@ -118,10 +118,6 @@ AccountNode& AccountTree::slot(AccountId id) {
   return nodes_[id.value];
 }
 
-AccountId AccountTree::parent_of(std::string_view path) const {
-  return path.empty() ? AccountId() : find(parent_path(path));
-}
-
 AccountId AccountTree::id_for(std::string_view path) const {
   if (const AccountId live = find(path)) return live;
   const AccountId removed = names_.find_removed(path);
@@ -350,6 +346,10 @@ void AccountTree::check_invariants() const {
   }
   assert(live == names_.live() && live == node(kRootAccount).below);
   quota_sums_.check(nodes_);
+}
+
+AccountId parent_of(const AccountTree& tree, std::string_view path) {
+  return path.empty() ? AccountId() : tree.find(parent_path(path));
 }
 
 bool is_below(const AccountTree& tree, AccountId below, AccountId account) {

@@ -80,16 +80,13 @@ class AccountTree {
   // never returns it.
   void restore_removed(AccountId id, AccountId parent, const AccountSpec& spec,
                        std::int64_t revision);
+  // Sets and returns the revision of the whole tree: the number of the last fact that edited an
+  // account; 0: there was no edit.
+  void set_revision(std::uint64_t seq) { revision_ = seq; }
+  std::uint64_t revision() const { return revision_; }
   // Returns the paths and namespaces of all accounts.
   const AccountNames& names() const { return names_; }
   AccountId find(std::string_view path) const { return names_.find(path); }
-  // Returns the parent of any path, even if no account has the path. Returns none for the root, or
-  // if the parent does not exist.
-  AccountId parent_of(std::string_view path) const;
-  // Returns the account of a namespace, as AccountNames::find_namespace() does.
-  AccountId find_namespace(std::string_view cluster, std::string_view ns) const {
-    return names_.find_namespace(cluster, ns);
-  }
   // Asserts that the account exists. The reference is valid until an account is added.
   const AccountNode& node(AccountId id) const {
     assert(exists(id));
@@ -197,12 +194,16 @@ class AccountTree {
   std::vector<AccountNode> nodes_;  // index = id
   AccountNames names_;
   std::vector<AccountId> edited_;  // the accounts in the order of their edits; see edited_since()
+  std::uint64_t revision_ = 0;
   QuotaSums quota_sums_;
   MilliGpu claimed_ = 0;  // the milli-GPU of all claims together
 };
 
 // Returns true if `below` is `account` or below it. O(depth).
 bool is_below(const AccountTree& tree, AccountId below, AccountId account);
+// Returns the parent of any path, even if no account has the path. Returns none for the root, or if
+// the parent does not exist.
+AccountId parent_of(const AccountTree& tree, std::string_view path);
 // Returns true if some account has a quota.
 bool has_quotas(const AccountTree& tree);
 // Returns true if the account or one above it has a quota above 0 that was configured there. A

@@ -23,8 +23,7 @@ constexpr auto kPods = std::int64_t{limits::kMaxPodsPerJob};
 constexpr std::int64_t kSlicesPerGpu = 7, kMaxPort = 65'535;
 constexpr std::int64_t kLeast = INT64_MIN, kMost = INT64_MAX, kMost32 = UINT32_MAX;
 
-// The bounds of all fields except the wishes of gangs. If the least value is kLeast, another rule
-// refuses values that are too small.
+// All fields except wishes of gangs. kLeast: another rule refuses values that are too small.
 constexpr std::array kOwnRows{
     Row{"account", "", 0, kName},
     Row{"accounts", "", 0, static_cast<std::int64_t>(limits::kMaxPriorityClasses)},
@@ -36,6 +35,7 @@ constexpr std::array kOwnRows{
     Row{"attempt", "", 0, kMost32},
     Row{"borrow", "", 0, kName},
     Row{"bound_at_ms", "", 0, limits::kMaxTimeMs},
+    Row{"changes", "", 0, static_cast<std::int64_t>(limits::kMaxAccounts)},
     Row{"clique", "", 0, kName},
     Row{"clique_gangs", "", 0, limits::kMaxCliqueGangs},
     Row{"clique_lost_ms", "", 0, limits::kMaxTimeMs},

@@ -144,19 +144,22 @@ struct RequestSnapshot {
 // A counter that gives new ids: job ids of one cluster, or node ids.
 struct CountersSnapshot {
   static constexpr std::string_view kName = "counters_kept";
-  // If set, `next_job` is the sequence number of this cluster's next job. If not set, `next_node`
-  // is the id of the next new node, and `outside_event_ms` is the time of the last outside event
-  // (state::Claims::outside_event_ms()).
+  // If set, `next_job` is the sequence number of this cluster's next job. If not set, the other
+  // fields count. `next_node` is the id of the next new node. `outside_event_ms` is the time of the
+  // last outside event (state::Claims::outside_event_ms()). `account_edit` is the number of the
+  // last fact that edited an account (AccountTree::revision()).
   ClusterId cluster;
   std::uint64_t next_job = 0;
   std::uint32_t next_node = 0;
   TimeMs outside_event_ms = 0;
+  std::uint64_t account_edit = 0;
   template <class V>
   void fields(V& v) {
     v(1, "cluster", cluster);
     v(2, "next_job", next_job);
     v(3, "next_node", next_node);
     v(4, "outside_event_ms", outside_event_ms);
+    v(5, "account_edit", account_edit);
   }
 };
 

@@ -229,6 +229,49 @@ struct DeleteAccount {
   }
 };
 
+// One change of ApplyAccounts: creates, changes or removes one account.
+struct AccountChange {
+  // The account's settings after the change. If `remove` is set, only `path` counts.
+  AccountSpec spec;
+  UnchangedFields unchanged;
+  // The account's revision that the caller has seen. 0: any.
+  std::int64_t revision = 0;
+  bool remove = false;
+  bool must_create = false;  // the account must not exist yet
+  bool expects = false;      // before the change, the account must have the settings `expected`
+  AccountSpec expected;
+  template <class V>
+  void fields(V& v) {
+    v(1, "spec", spec);
+    v(2, "unchanged", unchanged);
+    v(3, "revision", revision);
+    v(4, "remove", remove);
+    v(5, "must_create", must_create);
+    v(6, "expects", expects);
+    v(7, "expected", expected);
+  }
+  friend bool operator==(const AccountChange&, const AccountChange&) = default;
+};
+
+// Makes all changes, or none. The engine checks the account tree as it is after all changes, so
+// their order has no influence. The reply has each account before and after the edit.
+// Errors: as for SetAccount and DeleteAccount; the error names the account. kInvalid: two changes
+// name one account. kConflict: another revision of the tree, or not the expected settings.
+struct ApplyAccounts {
+  static constexpr std::string_view kName = "apply_accounts";
+  std::vector<AccountChange> changes;
+  std::uint64_t revision = 0;  // AccountTree::revision() that the caller has seen; 0: any
+  std::string reason;
+  bool validate_only = false;
+  template <class V>
+  void fields(V& v) {
+    v(1, "changes", changes);
+    v(2, "revision", revision);
+    v(3, "reason", reason);
+    v(4, "validate_only", validate_only);
+  }
+};
+
 // Creates an API job. A launcher starts the job's pods when the launcher gets an open_gate effect.
 // The reply has the job's id, and a warning if the job would not fit even in the empty fleet.
 // kNotFound: no such cluster or account. kInvalid: the user's name is not allowed, or neither a GPU
@@ -394,7 +437,7 @@ using Kinds = std::variant<SetCluster, ImportNodes, DrainNode, SetPolicy, SetAcc
                            SubmitJob, CancelJob, HoldJob, ListBegin, ListComplete, NodeSeen,
                            NodeGone, PodSeen, PodBound, PodRunning, PodGone, Tick, Pass, Restarted,
                            Finalize, AcceptClock, DeleteCluster, CallDenied, PodRefused, SeenUntil,
-                           NamespaceSeen, GangGone, GangSeen, ClockWrong>;
+                           NamespaceSeen, GangGone, GangSeen, ClockWrong, ApplyAccounts>;
 
 // One input of any kind. bodies.cc defines copy, move and destruction, as for fact::Body.
 struct Body : Kinds {

@@ -34,13 +34,15 @@ enum class Method : std::uint8_t {
   kFinalize,
   kAcceptClock,
   kDeleteCluster,
+  kApplyAccounts,
 };
 template <>
 struct EnumText<Method> {
-  static constexpr std::array<std::string_view, 15> names{
-      "none",       "set_cluster", "import_nodes",   "drain_node",   "undrain_node",
-      "set_policy", "set_account", "delete_account", "submit_job",   "cancel_job",
-      "hold_job",   "release_job", "finalize",       "accept_clock", "delete_cluster"};
+  static constexpr std::array<std::string_view, 16> names{
+      "none",         "set_cluster",  "import_nodes",   "drain_node",
+      "undrain_node", "set_policy",   "set_account",    "delete_account",
+      "submit_job",   "cancel_job",   "hold_job",       "release_job",
+      "finalize",     "accept_clock", "delete_cluster", "apply_accounts"};
 };
 
 // The author, reason and request of an edit. Every edit has a stamp, so that the facts contain the
@@ -55,6 +57,9 @@ struct EditStamp {
   // with a request id.
   Method method = Method::kNone;
   std::uint64_t content = 0;
+  // How many facts of the same edit follow. Only an edit of several accounts has several facts with
+  // a stamp.
+  std::uint32_t following = 0;
   template <class V>
   void fields(V& v) {
     v(1, "actor", actor);
@@ -62,6 +67,7 @@ struct EditStamp {
     v(3, "request_id", request_id);
     v(4, "method", method);
     v(5, "content", content);
+    v(6, "following", following);
   }
   friend bool operator==(const EditStamp&, const EditStamp&) = default;
 };

@@ -301,7 +301,7 @@ std::optional<Overpromise> overpromised(const AccountTree& tree, std::string_vie
     add(worth, quota);
   }
   AccountId below = id;
-  for (AccountId a = tree.parent_of(path); a; a = tree.node(a).parent) {
+  for (AccountId a = parent_of(tree, path); a; a = tree.node(a).parent) {
     for (const AccountId child : tree.node(a).children) {
       if (child != below) add(worth, tree.node(child).quota);
     }

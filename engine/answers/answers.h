@@ -36,6 +36,13 @@ struct ClusterModes {
 // The answer to the caller of an input. If the engine refuses the input, `error` is set and the
 // only fact is EditRefused.
 struct Reply {
+  // One account of an edit of several accounts. A created account has no `before`, and a removed
+  // account has no `after`. `revision`: as Reply::revision.
+  struct Edited {
+    std::optional<AccountSpec> before;
+    std::optional<AccountSpec> after;
+    std::int64_t revision = 0;
+  };
   // Why the input was refused. nullopt: the input was accepted.
   std::optional<Error> error;
   // The created or edited job: SubmitJob, CancelJob, HoldJob.
@@ -43,12 +50,15 @@ struct Reply {
   // The edited account: SetAccount, DeleteAccount.
   AccountId account;
   // SetAccount: the account's new revision; with `validate_only` the revision that it would get.
+  // ApplyAccounts: the tree's revision after the edit; with `validate_only` the present revision.
   // Finalize: the fact version. AcceptClock: the time of the wall clock.
   std::int64_t revision = 0;
   // The account's settings before and after the edit, so that the caller can show the changes.
   // DeleteAccount sets only `before`.
   std::optional<AccountSpec> before;
   std::optional<AccountSpec> after;
+  // ApplyAccounts: the accounts in the order of the changes. Empty for a repeated request.
+  std::vector<Edited> edited;
   // SetCluster: the modes after the edit; with `validate_only` the modes that the edit would set.
   // The modes are not set for a repeated request.
   std::optional<ClusterModes> modes;

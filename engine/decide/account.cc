@@ -5,6 +5,7 @@
 #include "accounting/quota/entitlement.h"
 #include "core/decimal.h"
 #include "core/must.h"
+#include "engine/decide/account_edit.h"
 #include "engine/decide/decide.h"
 
 namespace subak::decide {
@@ -18,44 +19,47 @@ std::optional<Error> check_products(const Fleet& fleet, const std::set<std::stri
                "want at most " + std::to_string(limits::kMaxProducts) + " names of GPU products"};
 }
 
-namespace {
-
-Error conflict(std::int64_t given, std::int64_t current) {
+Error revision_conflict(std::int64_t given, std::int64_t current) {
   must(given != current, "a conflict is of two revisions");
   return {ErrorCode::kConflict, "revision", std::to_string(given),
           "the current revision is " + std::to_string(current) + "; read the account again"};
 }
 
-bool amounts_differ(const AccountSpec& a, const AccountSpec& b) {
-  return a.shares != b.shares || a.quota != b.quota || a.limit != b.limit;
+std::set<std::string> products_named(const AccountSpec& spec) {
+  std::set<std::string> names;
+  const auto add = [&names](const ProductAmounts& amounts) {
+    for (const ProductAmount& a : amounts) names.insert(a.product);
+  };
+  add(spec.quota);
+  add(spec.limit);
+  add(parse_borrow(spec.borrow, "borrow").value().by_product);
+  add(parse_borrow(spec.lend, "lend").value().by_product);
+  return names;
 }
 
-void sort_amounts(ProductAmounts& amounts) {
-  std::sort(amounts.begin(), amounts.end(),
-            [](const auto& a, const auto& b) { return a.product < b.product; });
+ProductId ProductIds::operator()(const std::string& name) {
+  if (name == kAnyProduct) return ProductId();
+  if (const ProductId known = fleet_.products().find(name)) return known;
+  const auto next = static_cast<std::uint16_t>(fleet_.products().size() + 1 + fresh_.size());
+  return fresh_.try_emplace(name, ProductId(next)).first->second;
 }
 
-// Returns the amounts by product id. A new product name gets the id that the product table would
-// assign next.
-std::vector<ProductDemand> by_id(const Fleet& fleet, const ProductAmounts& amounts) {
+std::vector<ProductDemand> ProductIds::of(const ProductAmounts& amounts) {
   std::vector<ProductDemand> out;
-  auto next = static_cast<std::uint16_t>(fleet.products().size() + 1);
   for (const ProductAmount& a : amounts) {
-    ProductId id = a.product == kAnyProduct ? ProductId() : fleet.products().find(a.product);
-    if (!id && a.product != kAnyProduct) id = ProductId(next++);
     must(a.milligpu >= 0, "the bounds of an account allow no negative amount");
-    out.emplace_back(id, a.milligpu);
+    out.emplace_back((*this)(a.product), a.milligpu);
   }
   return out;
 }
 
-// Checks that the quotas below an account fit into its own quota.
-std::optional<Error> check_promises(const Decision& d, const AccountSpec& spec) {
-  const auto over = overpromised(d.s.tree(), spec.path, by_id(d.s.fleet(), spec.quota));
+std::optional<Error> check_promises(const AccountTree& tree, const AccountSpec& spec,
+                                    const std::vector<ProductDemand>& quota) {
+  const auto over = overpromised(tree, spec.path, quota);
   if (!over) return std::nullopt;
   must(over->beyond > over->any && over->any >= 0, "a broken promise exceeds its quota");
-  const bool itself = !over->parent || over->parent == d.s.tree().find(spec.path);
-  const std::string parent = itself ? spec.path : d.s.tree().node(over->parent).spec.path;
+  const bool itself = !over->parent || over->parent == tree.find(spec.path);
+  const std::string parent = itself ? spec.path : tree.node(over->parent).spec.path;
   return Error{
       ErrorCode::kPrecondition, "quota", format_amounts(spec.quota),
       "the accounts below " + (parent.empty() ? "the root" : parent) + " would be promised " +
@@ -65,21 +69,7 @@ std::optional<Error> check_promises(const Decision& d, const AccountSpec& spec) 
           format_milligpu(over->any)};
 }
 
-std::optional<Error> check_named(const Decision& d, const AccountSpec& spec) {
-  std::set<std::string_view> products;
-  for (const ProductAmount& a : spec.quota) products.insert(a.product);
-  for (const ProductAmount& a : spec.limit) products.insert(a.product);
-  const BorrowBound borrow = parse_borrow(spec.borrow, "borrow").value();
-  const BorrowBound lend = parse_borrow(spec.lend, "lend").value();
-  for (const ProductAmount& a : borrow.by_product) products.insert(a.product);
-  for (const ProductAmount& a : lend.by_product) products.insert(a.product);
-  return check_products(d.s.fleet(), products);
-}
-
-// Returns the account's spec after the edit.
-AccountSpec edited(const AccountSpec& now, const in::SetAccount& i) {
-  AccountSpec spec = i.spec;
-  const in::UnchangedFields& same = i.unchanged;
+AccountSpec edited_spec(const AccountSpec& now, AccountSpec spec, const in::UnchangedFields& same) {
   if (same.shares) spec.shares = now.shares;
   if (same.quota) spec.quota = now.quota;
   if (same.limit) spec.limit = now.limit;
@@ -89,17 +79,38 @@ AccountSpec edited(const AccountSpec& now, const in::SetAccount& i) {
   if (same.held) spec.held = now.held;
   if (same.draining) spec.draining = now.draining;
   if (same.time_limits) spec.time_limits = now.time_limits;
+  const auto by_product = [](const auto& a, const auto& b) { return a.product < b.product; };
+  std::sort(spec.quota.begin(), spec.quota.end(), by_product);
+  std::sort(spec.limit.begin(), spec.limit.end(), by_product);
+  std::sort(spec.namespaces.begin(), spec.namespaces.end());
   return spec;
+}
+
+std::string why_not_removed(const AccountNode& node, JobId job) {
+  if (job) return "it has jobs, such as " + text::job_id_text(job) + "; drain it first";
+  if (node.alloc() > 0)
+    return "it holds " + format_milligpu(node.alloc()) + " GPUs; drain it first";
+  if (!node.children.empty()) return "it has accounts or users below it; delete those first";
+  return node.id == kRootAccount ? "the root account cannot be deleted" : "";
+}
+
+namespace {
+
+bool amounts_differ(const AccountSpec& a, const AccountSpec& b) {
+  return a.shares != b.shares || a.quota != b.quota || a.limit != b.limit;
+}
+
+std::optional<Error> check_named(const Decision& d, const AccountSpec& spec) {
+  const std::set<std::string> names = products_named(spec);
+  return check_products(d.s.fleet(), {names.begin(), names.end()});
 }
 
 }  // namespace
 
 void decide(Decision& d, const in::SetAccount& i) {
   const AccountId old = d.s.tree().find(i.spec.path);
-  AccountSpec spec = edited(old ? d.s.tree().node(old).spec : AccountSpec(), i);
-  sort_amounts(spec.quota);
-  sort_amounts(spec.limit);
-  std::sort(spec.namespaces.begin(), spec.namespaces.end());
+  const AccountSpec spec =
+      edited_spec(old ? d.s.tree().node(old).spec : AccountSpec(), i.spec, i.unchanged);
   if (auto error = d.s.tree().check(spec)) return d.refuse(*error, spec.path);
   if (auto error = check_named(d, spec)) return d.refuse(*error, spec.path);
   if (old && i.must_create) {
@@ -111,7 +122,7 @@ void decide(Decision& d, const in::SetAccount& i) {
   }
   const std::int64_t revision = old ? d.s.tree().node(old).revision : 0;
   if (i.revision != 0 && i.revision != revision) {
-    return d.refuse(conflict(i.revision, revision), spec.path);
+    return d.refuse(revision_conflict(i.revision, revision), spec.path);
   }
   const AccountId id = d.s.tree().id_for(spec.path);
   must(id && (!old || id == old), "an account keeps its number");
@@ -120,9 +131,13 @@ void decide(Decision& d, const in::SetAccount& i) {
   d.out.reply.after = spec;
   d.out.reply.revision = revision;
   if (old && d.s.tree().node(old).spec == spec) return;  // nothing to change, nothing to record
-  if (auto error = check_promises(d, spec)) return d.refuse(*error, spec.path);
+  ProductIds ids(d.s.fleet());
+  if (auto error = check_promises(d.s.tree(), spec, ids.of(spec.quota))) {
+    return d.refuse(*error, spec.path);
+  }
+  if (old && !spec.quota.empty()) warn_of_borrowers(d, old, ids.of(spec.quota));
   d.out.reply.revision = d.s.tree().next_revision(id);
-  if (!old || amounts_differ(d.s.tree().node(old).spec, spec)) warn_of(d, spec);
+  if (!old || amounts_differ(d.s.tree().node(old).spec, spec)) warn_of(d, d.s.tree(), spec);
   if (i.validate_only) return;
   const bool resumed = old && d.s.tree().node(old).spec.draining && !spec.draining;
   must(d.out.reply.revision > revision, "an edit has a later revision");
@@ -139,19 +154,14 @@ void decide(Decision& d, const in::DeleteAccount& i) {
   }
   const AccountNode& node = d.s.tree().node(id);
   if (i.revision != 0 && i.revision != node.revision) {
-    return d.refuse(conflict(i.revision, node.revision), i.path);
+    return d.refuse(revision_conflict(i.revision, node.revision), i.path);
   }
-  const std::size_t queued = d.s.jobs().ready().queued_jobs(id);
-  // The order does not matter, because one job is enough.
-  const bool has_jobs = std::any_of(
-      d.s.jobs().table().all().begin(), d.s.jobs().table().all().end(), [&](const auto& entry) {
-        return entry.second.leaf == id && entry.second.state != JobState::kDone;
-      });
-  std::string why;
-  if (id == kRootAccount) why = "the root account cannot be deleted";
-  if (!node.children.empty()) why = "it has accounts or users below it; delete those first";
-  if (node.alloc() > 0) why = "it holds " + format_milligpu(node.alloc()) + " GPUs; drain it first";
-  if (queued > 0 || has_jobs) why = "it has jobs; drain it first";
+  JobId job;
+  for (const JobId each : d.s.jobs().table().ids()) {
+    const state::Job& of = d.s.jobs().at(each);
+    if (!job && of.leaf == id && of.state != JobState::kDone) job = each;
+  }
+  const std::string why = why_not_removed(node, job);
   if (!why.empty()) return d.refuse({ErrorCode::kPrecondition, "path", i.path, why}, i.path);
   d.out.reply.account = id;
   d.out.reply.before = node.spec;

@@ -1,7 +1,11 @@
 // Warnings about settings of an account that are legal but hardly intended. The edit is done
 // anyway: operators write quotas before machines come, and limits before quotas go.
+#include <algorithm>
 #include <map>
+#include <span>
 #include <string>
+#include <tuple>
+#include <vector>
 
 #include "core/decimal.h"
 #include "core/limits.h"
@@ -11,7 +15,7 @@
 namespace subak::decide {
 namespace {
 
-constexpr std::size_t kProductsNamed = 8;  // the most that one warning names
+constexpr std::size_t kProductsNamed = 8, kJobsNamed = 8;  // the most that one warning names
 
 MilliGpu total_of(const ProductAmounts& amounts) {
   MilliGpu sum = 0;
@@ -155,8 +159,42 @@ class Warnings {
 
 }  // namespace
 
-void warn_of(Decision& d, const AccountSpec& spec) {
-  Warnings(spec, d.s.tree(), d.s.fleet(), d.out.reply.warnings).about_all();
+void warn_of_borrowers(Decision& d, AccountId id, std::span<const ProductDemand> quota) {
+  const AccountNode& node = d.s.tree().node(id);
+  const MilliGpu now = uncovered(node.quota, node.holdings.levels(), {});
+  const MilliGpu then = uncovered(quota, node.holdings.levels(), {});
+  if (then <= now || d.out.reply.warnings.size() >= limits::kMaxWarnings) return;
+  struct Holder {
+    TimeMs started_ms;
+    JobId job;
+    MilliGpu milligpu;
+  };
+  std::vector<Holder> holders;
+  for (const JobId each : d.s.jobs().table().ids()) {
+    const state::Job& job = d.s.jobs().at(each);
+    MilliGpu held = 0;
+    for (const state::Pod& pod : job.pods) held += pod.slot.milligpu;
+    if (held > 0 && is_below(d.s.tree(), job.leaf, id)) {
+      holders.push_back({job.run().started_ms, each, held});
+    }
+  }
+  std::sort(holders.begin(), holders.end(), [](const Holder& a, const Holder& b) {
+    return std::tie(b.started_ms, b.job) < std::tie(a.started_ms, a.job);
+  });
+  std::string text = "quota: " + format_milligpu(then) +
+                     " GPUs in use would be above it, and now " + format_milligpu(now) +
+                     " are; jobs within quota may reclaim them:";
+  MilliGpu named = 0;
+  for (std::size_t i = 0; i < holders.size() && i < kJobsNamed && named < then; ++i) {
+    named += holders[i].milligpu;
+    text += (i == 0 ? " " : ", ") + text::job_id_text(holders[i].job) + " (" +
+            format_milligpu(holders[i].milligpu) + " GPUs)";
+  }
+  d.out.reply.warnings.push_back(text + (named < then ? ", ..." : ""));
+}
+
+void warn_of(Decision& d, const AccountTree& tree, const AccountSpec& spec) {
+  Warnings(spec, tree, d.s.fleet(), d.out.reply.warnings).about_all();
   must(d.out.reply.warnings.size() <= limits::kMaxWarnings, "an edit has few warnings");
 }
 

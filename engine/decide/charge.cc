@@ -45,13 +45,13 @@ AccountId payer_of(const Decision& d, const state::Job& job) {
 void charge(Decision& d, const state::Job& job, std::uint32_t rank, TimeMs to, UsageState state,
             AccountId payer, RowClock clock) {
   must(rank < job.pods.size() && to <= d.s.now(), "a pod is charged for time that has passed");
-  if (job.pods[rank].slot.milligpu == 0 || !d.s.keeps_books()) return;
+  if (job.pods[rank].slot.milligpu == 0 || !d.s.allocations().keeps_books()) return;
   while (job.pods[rank].since_ms < to) charge_day(d, job, rank, to, state, payer, clock);
   must(job.pods[rank].since_ms >= to, "a pod is charged up to then");
 }
 
 void charge_end(Decision& d, const state::Job& job, std::uint32_t rank, TimeMs to, RowClock clock) {
-  if (!d.s.keeps_books()) return;
+  if (!d.s.allocations().keeps_books()) return;
   const state::Pod& pod = job.pods[rank];
   must(pod.is_bound() && pod.since_ms <= to, "usage that ends is of a bound pod");
   const NodeSpec* const node = d.s.fleet().node(pod.slot.node);
@@ -68,7 +68,7 @@ void charge_end(Decision& d, const state::Job& job, std::uint32_t rank, TimeMs t
 // Runs before anything else happens on the new day. After a large clock correction, it does not
 // write facts for more than limits::kMaxClosedDays + 1 midnights.
 void close_days(Decision& d) {
-  if (!d.s.keeps_books()) return;
+  if (!d.s.allocations().keeps_books()) return;
   const state::Nodes& nodes = d.s.nodes();
   const TimeMs today = d.s.now() - d.s.now() % kDayMs;
   while (nodes.size() > 0 && nodes.billed_until() < today) {

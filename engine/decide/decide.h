@@ -127,6 +127,8 @@ void decide(Decision& d, const in::GangSeen& i);
 // account.cc
 void decide(Decision& d, const in::SetAccount& i);
 void decide(Decision& d, const in::DeleteAccount& i);
+// account_batch.cc
+void decide(Decision& d, const in::ApplyAccounts& i);
 // job.cc
 void decide(Decision& d, const in::SubmitJob& i);
 void decide(Decision& d, const in::CancelJob& i);
@@ -329,6 +331,10 @@ void close_days(Decision& d);
 void close_rows(Decision& d);
 
 // account_warnings.cc: warns about account settings that are valid but are probably a mistake.
-void warn_of(Decision& d, const AccountSpec& spec);
+// `tree`: the tree before the edit. After an edit of several accounts: the tree after the edit.
+void warn_of(Decision& d, const AccountTree& tree, const AccountSpec& spec);
+// account_warnings.cc: if an edit leaves more GPUs of the account above its quota, names the jobs
+// that hold them, the latest start first. `quota`: the account's quota after the edit.
+void warn_of_borrowers(Decision& d, AccountId id, std::span<const ProductDemand> quota);
 
 }  // namespace subak::decide

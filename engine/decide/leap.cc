@@ -55,7 +55,7 @@ void give_back(Decision& d, const state::Leap::Row& known, TimeMs from, TimeMs t
 
 void note_leap(Decision& d) {
   const bool leapt = d.s.now() - d.before_ms > limits::kMaxClockStepMs;
-  if (d.before_ms != 0 && leapt && d.s.keeps_books()) {
+  if (d.before_ms != 0 && leapt && d.s.allocations().keeps_books()) {
     d.emit(fact::TimeLeapt{d.before_ms, d.s.now(), 0, {}});
   }
 }

@@ -57,7 +57,7 @@ std::optional<TimeMs> next_deadline(const State& s) {
   if (const auto unknown = s.nodes().first_unknown()) {
     consider(unknown->first + limits::kGpusUnknownMs);
   }
-  if (s.nodes().size() > 0 && s.keeps_books()) consider(s.nodes().billed_until() + kDayMs);
+  if (s.nodes().size() > 0 && s.allocations().keeps_books()) consider(s.nodes().billed_until() + kDayMs);
   for (const auto& [id, cluster] : s.clusters().all()) {
     if (const auto row = next_row(s, id)) consider(row->due_ms);
   }

@@ -133,6 +133,8 @@ void State::on(const fact::AccountSet& f) {
             {intern(fleet_, parse_borrow(f.spec.borrow, "borrow").value().by_product),
              intern(fleet_, parse_borrow(f.spec.lend, "lend").value().by_product)});
   if (fresh) tree_.begin_at_mean(f.id, now());
+  // A new user is no edit, because Subak creates users itself.
+  if (!log_.restoring() && (!fresh || !f.spec.user)) tree_.set_revision(seq());
   must(tree_.exists(f.id) && tree_.node(f.id).revision == f.revision, "an edit has its revision");
   if (limits) plan_ends();
   remember(f.edit, {now(), JobId(), f.id, f.revision});
@@ -144,6 +146,7 @@ void State::on(const fact::AccountDeleted& f) {
   claims_.note_outside_event(log_);
   must(jobs_.ready().queued_jobs(f.id) == 0, "nothing of an account that goes waits");
   tree_.remove(f.id, now());
+  tree_.set_revision(seq());
   must(tree_.node(f.id).removed, "an account that went is kept as such");
   remember(f.edit, {now(), JobId(), f.id, 0});
   pass_due_ = true;
@@ -262,6 +265,7 @@ void State::on(const fact::CountersSnapshot& f) {
   } else {
     nodes_.restore_last(NodeId(f.next_node - 1));
     claims_.restore_outside_event(f.outside_event_ms);
+    tree_.set_revision(f.account_edit);
   }
 }
 

@@ -16,7 +16,7 @@ namespace {
 
 // True if all usage of the pod before `at` is in the books.
 bool is_charged(const State& s, const Pod& pod, TimeMs at) {
-  return !s.keeps_books() || pod.slot.milligpu == 0 || pod.since_ms == at;
+  return !s.allocations().keeps_books() || pod.slot.milligpu == 0 || pod.since_ms == at;
 }
 
 // The pod existed at `seen_ms` (0: at the time of the fact). A later report on the clock replaces

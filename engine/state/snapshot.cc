@@ -101,7 +101,7 @@ void snapshot_before_live(const State& s, const FactSink& sink, SnapshotParts wh
   sink(fact::PolicySet{s.policy(), {}});
   s.clusters().snapshot(sink);
   sink(fact::CountersSnapshot{ClusterId(), 0, s.nodes().last().value + 1,
-                              s.claims().outside_event_ms()});
+                              s.claims().outside_event_ms(), s.tree().revision()});
   for (const auto& [key, id] : s.nodes().all()) {
     if (what != SnapshotParts::kToLookAhead) sink(billed(s, id, s.fact_ms()));
     const DrainTimes drain = s.nodes().drain_times(id);

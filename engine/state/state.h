@@ -60,8 +60,6 @@ class State {
   const AccountTree& tree() const { return tree_; }
   const Fleet& fleet() const { return fleet_; }
   const Ledger& ledger() const { return ledger_; }
-  // False with Books::kLeftOut. Such a state has no ledger rows and no NodeBilled facts.
-  bool keeps_books() const { return allocations_.keeps_books(); }
   const state::Jobs& jobs() const { return jobs_; }
   const state::Clusters& clusters() const { return clusters_; }
   const state::Nodes& nodes() const { return nodes_; }

@@ -126,7 +126,7 @@ TEST_F(QuotaSumsTest, FollowsEditsStartsAndEndsOfARandomTree) {
       if (kind == 0 || accounts.empty()) {
         std::string path = "a" + std::to_string(random.below(3));
         if (random.one_in(2)) path += ".b" + std::to_string(random.below(3));
-        if (!tree.parent_of(path)) continue;
+        if (!parent_of(tree, path)) continue;
         if (!tree.find(path)) accounts.push_back(add(path));
       } else if (kind == 1) {
         Amounts quota;

@@ -28,7 +28,7 @@ TEST_F(AccountTreeTest, TheRootCanBeSetLikeAnyNode) {
   EXPECT_FALSE(tree.check(root));
   tree.set(kRootAccount, root, 3, 0, {}, {{ProductId(), 9000}});
   EXPECT_EQ(tree.node(kRootAccount).revision, 3);
-  EXPECT_EQ(tree.find_namespace("c", "misc"), kRootAccount);
+  EXPECT_EQ(tree.names().find_namespace("c", "misc"), kRootAccount);
   EXPECT_EQ(tree.preorder().size(), 1u);
   tree.check_invariants();
 }
@@ -54,13 +54,13 @@ TEST_F(AccountTreeTest, NamespacesPreferTheClustersOwn) {
   spec = spec_of("ops");
   spec.namespaces = {"west/team-a"};
   const AccountId ops = set(spec);
-  EXPECT_EQ(tree.find_namespace("east", "team-a"), ml);
-  EXPECT_EQ(tree.find_namespace("west", "team-a"), ops);
-  EXPECT_EQ(tree.find_namespace("west", "team-b"), ml);
-  EXPECT_EQ(tree.find_namespace("east", "team-b"), AccountId());
+  EXPECT_EQ(tree.names().find_namespace("east", "team-a"), ml);
+  EXPECT_EQ(tree.names().find_namespace("west", "team-a"), ops);
+  EXPECT_EQ(tree.names().find_namespace("west", "team-b"), ml);
+  EXPECT_EQ(tree.names().find_namespace("east", "team-b"), AccountId());
   spec.namespaces = {};
   set(spec);
-  EXPECT_EQ(tree.find_namespace("west", "team-a"), ml);
+  EXPECT_EQ(tree.names().find_namespace("west", "team-a"), ml);
 }
 
 TEST_F(AccountTreeTest, UnsetQuotaIsTheSumOfTheChildren) {
@@ -92,7 +92,7 @@ TEST_F(AccountTreeTest, ANamespaceStaysWithItsNewAccount) {
   second.namespaces = {"team"};
   const AccountId b = set(second);
   set(spec_of("a"));
-  EXPECT_EQ(tree.find_namespace("east", "team"), b);
+  EXPECT_EQ(tree.names().find_namespace("east", "team"), b);
 }
 
 TEST_F(AccountTreeTest, AUserWithoutQuotaHasNone) {
@@ -108,7 +108,7 @@ TEST_F(AccountTreeTest, ARemovedNodeIsGoneButForItsHistory) {
   const AccountId a = set(spec);
   tree.remove(a, now);
   EXPECT_EQ(tree.find("ml.a"), AccountId());
-  EXPECT_EQ(tree.find_namespace("c", "team-a"), AccountId());
+  EXPECT_EQ(tree.names().find_namespace("c", "team-a"), AccountId());
   EXPECT_TRUE(tree.exists(a));
   EXPECT_TRUE(tree.node(a).removed);
   EXPECT_EQ(tree.node(a).spec.path, "ml.a");

@@ -17,6 +17,26 @@ constexpr char kSpare[] = "spare";
 constexpr OrderPolicy kOrders[] = {OrderPolicy::kTargetShare, OrderPolicy::kTargetShare,
                                    OrderPolicy::kExact, OrderPolicy::kDrf, OrderPolicy::kFifo};
 
+// Joins edits of single accounts. An account that two of them name stays out.
+in::Body joined(const std::vector<in::Body>& edits) {
+  in::ApplyAccounts all;
+  all.reason = "random";
+  for (const in::Body& edit : edits) {
+    in::AccountChange change;
+    if (const auto* const set = std::get_if<in::SetAccount>(&edit)) {
+      change.spec = set->spec;
+    } else {
+      change.spec.path = std::get<in::DeleteAccount>(edit).path;
+      change.remove = true;
+    }
+    const bool known = std::any_of(
+        all.changes.begin(), all.changes.end(),
+        [&](const in::AccountChange& other) { return other.spec.path == change.spec.path; });
+    if (!known) all.changes.push_back(std::move(change));
+  }
+  return all;
+}
+
 // The device plugin is away: nothing is allocatable, and maybe the kubelet names no GPUs either.
 void lose_plugin(NodeSpec& spec, bool names_gpus) {
   spec.gpus_unknown = true;
@@ -169,7 +189,10 @@ in::Body RandomWorld::choose() {
   if (dice < 856) return options_.plain ? advance_pod() : light_pod();
   if (dice < 875) return options_.plain ? advance_pod() : foreign_pod();
   if (dice < 905) return node_event();
-  if (dice < 925) return edit_account();
+  if (dice < 925) {
+    const bool many = options_.seed % 3 == 1 && rng_.percent(20);
+    return many ? joined({edit_account(), edit_account(), edit_account()}) : edit_account();
+  }
   if (dice < 945) return in::CancelJob{some_job(), "random"};
   if (dice < 970) return in::HoldJob{some_job(), rng_.percent(50), "random"};
   if (dice < 975) return change_policy();

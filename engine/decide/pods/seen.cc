@@ -17,7 +17,7 @@ namespace {
 // The account that names the namespace, else the account that its label names.
 AccountId namespace_account(const State& s, ClusterId id, const std::string& ns) {
   const state::Cluster& cluster = s.clusters().at(id);
-  if (const AccountId names = s.tree().find_namespace(cluster.name, ns)) return names;
+  if (const AccountId names = s.tree().names().find_namespace(cluster.name, ns)) return names;
   const NamespaceLabel* const label = cluster.labels->find(ns);
   const AccountId named = label == nullptr ? AccountId() : s.tree().find(label->account);
   return named && !s.tree().node(named).spec.user ? named : AccountId();

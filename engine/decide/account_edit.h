@@ -1,0 +1,52 @@
+// Steps that the edit of one account and the edit of several accounts share. Private to
+// engine/decide. All functions are pure. Threads: any.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "accounting/tree.h"
+#include "core/error.h"
+#include "model/input.h"
+#include "placement/fleet/fleet.h"
+
+namespace subak::decide {
+
+// Returns the error for an edit that expects the revision `given`.
+Error revision_conflict(std::int64_t given, std::int64_t current);
+
+// Returns the account's settings after an edit, with sorted lists. `same` names the fields that
+// stay as in `now`.
+AccountSpec edited_spec(const AccountSpec& now, AccountSpec spec, const in::UnchangedFields& same);
+
+// Returns the products that the spec names. One of them may be kAnyProduct.
+std::set<std::string> products_named(const AccountSpec& spec);
+
+// Gives ids to product names before a fact assigns them. A new name gets the id that the product
+// table would assign next, so the same name has the same id in all results of one object.
+class ProductIds {
+ public:
+  // The fleet must outlive the object, and must not change meanwhile.
+  explicit ProductIds(const Fleet& fleet) : fleet_(fleet) {}
+  ProductId operator()(const std::string& name);
+  std::vector<ProductDemand> of(const ProductAmounts& amounts);
+
+ private:
+  const Fleet& fleet_;
+  std::map<std::string, ProductId> fresh_;
+};
+
+// Checks that the quotas below an account fit into its own quota, and its own quota into that of an
+// account above it. `quota`: the quota of `spec` by product id.
+std::optional<Error> check_promises(const AccountTree& tree, const AccountSpec& spec,
+                                    const std::vector<ProductDemand>& quota);
+
+// Returns why the account cannot be removed; empty: it can. `job`: a job of the account that is not
+// done; none: there is no such job.
+std::string why_not_removed(const AccountNode& node, JobId job);
+
+}  // namespace subak::decide
