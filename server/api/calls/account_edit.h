@@ -18,6 +18,12 @@ namespace subak::api {
 Call::Reactor* edit_account(const Call& call, in::SetAccount edit,
                             const RequestFingerprint& fingerprint, v1::EditAccountResponse* out);
 
+// Does the same for an edit of several accounts. The call is refused if one of the changes is. A
+// change that removes an account needs no further right.
+Call::Reactor* apply_accounts(const Call& call, in::ApplyAccounts edit,
+                              const RequestFingerprint& fingerprint,
+                              v1::ApplyAccountsResponse* out);
+
 // Fills in the answer to an edit and finishes the call. Call it in the callback of
 // Call::post_then(), on the loop's thread. If `reply` has an error, that becomes the status of the
 // call. The answer has no `before` for a new account, and no `account` for a deleted one. The

@@ -56,6 +56,7 @@ std::optional<Error> list_shares(const Engine& engine, TimeMs now, const v1::Lis
 std::optional<Error> list_accounts(const Engine& engine, const v1::ListAccountsRequest& in,
                                    const Page& page, v1::ListAccountsResponse* out) {
   const AccountTree& tree = engine.accounts();
+  out->set_revision(tree.revision());
   if (!tree.find(in.parent())) return no_account("parent", in.parent());
   const std::vector<AccountId> ids = tree.preorder();
   PageMeter meter(page);
@@ -148,7 +149,7 @@ AccountService::Reactor* AccountService::UpdateAccount(Context* context,
   in::SetAccount edit;
   {
     const auto scope = check.in("update_mask");
-    edit.unchanged = get_unchanged(check, *in);
+    edit.unchanged = get_unchanged(check, in->account(), in->update_mask());
   }
   edit.revision = check.number("revision", in->revision(), 0, INT64_MAX);
   edit.reason = get_reason(check, in->reason(), true);

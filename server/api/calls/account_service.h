@@ -44,6 +44,13 @@ class AccountService final : public v1::AccountService::CallbackService {
   // and its history stay.
   Reactor* DeleteAccount(Context* context, const v1::DeleteAccountRequest* in,
                          v1::EditAccountResponse* out) override;
+  // Makes all changes, or none. The error names the account of the first change that is refused.
+  Reactor* ApplyAccounts(Context* context, const v1::ApplyAccountsRequest* in,
+                         v1::ApplyAccountsResponse* out) override;
+  // Reads the facts of the edit from the store, and posts the edit that restores the accounts. A
+  // caller with the role team-admin may undo an edit only if it may edit all accounts of the edit.
+  Reactor* UndoAccountEdit(Context* context, const v1::UndoAccountEditRequest* in,
+                           v1::ApplyAccountsResponse* out) override;
   // Role viewer. Returns the edits of this account from the audit log, newest first. Edits of the
   // accounts below it are left out, but the call has to read their rows too, so a page may take
   // several reads of the store. An account that never existed has an empty history.

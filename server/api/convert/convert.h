@@ -69,10 +69,13 @@ void put(const AccountSpec& spec, std::int64_t revision, v1::Account* out);
 // Returns the fields that an update leaves unchanged. With a mask, these are the fields that the
 // mask does not name; "*" names all fields. Without a mask, these are the fields that are unset in
 // the account of the request. An unknown name in the mask is a mistake, with the field paths[i].
-in::UnchangedFields get_unchanged(Check& check, const v1::UpdateAccountRequest& in);
+in::UnchangedFields get_unchanged(Check& check, const v1::Account& account,
+                                  const google::protobuf::FieldMask& mask);
 // Reads the path of an account, and all fields that are not in `unchanged`. It does not check the
 // path. Its callers check the path as a name, and the engine checks it as a path.
 AccountSpec get(Check& check, const v1::Account& in, const in::UnchangedFields& unchanged);
+// Reads an edit of several accounts, without its request id.
+in::ApplyAccounts get(Check& check, const v1::ApplyAccountsRequest& in);
 // Writes the shares and usage of an account. `root_usage_gpu_seconds`: the decayed usage of the
 // root at the same instant. The function needs this value to compute norm_usage.
 void put(const AccountRow& row, double root_usage_gpu_seconds, v1::ShareRow* out);

@@ -86,12 +86,13 @@ void put(const AccountSpec& spec, std::int64_t revision, v1::Account* out) {
   out->set_revision(revision);
 }
 
-in::UnchangedFields get_unchanged(Check& check, const v1::UpdateAccountRequest& in) {
-  if (in.update_mask().paths_size() == 0) return unset_fields(in.account());
+in::UnchangedFields get_unchanged(Check& check, const v1::Account& account,
+                                  const google::protobuf::FieldMask& mask) {
+  if (mask.paths_size() == 0) return unset_fields(account);
   in::UnchangedFields unchanged;
   for (const MaskField& field : kMaskFields) unchanged.*field.flag = true;
-  for (int i = 0; i < in.update_mask().paths_size(); ++i) {
-    const std::string& path = in.update_mask().paths(i);
+  for (int i = 0; i < mask.paths_size(); ++i) {
+    const std::string& path = mask.paths(i);
     if (path == "*") return {};
     const auto* field = std::find_if(std::begin(kMaskFields), std::end(kMaskFields),
                                      [&](const MaskField& f) { return path == f.name; });
@@ -136,6 +137,42 @@ AccountSpec get(Check& check, const v1::Account& in, const in::UnchangedFields& 
                      static_cast<std::int64_t>(EnumText<TimeLimits>::names.size()) - 1));
   }
   return spec;
+}
+
+namespace {
+
+in::AccountChange get_change(Check& check, const v1::AccountChange& in) {
+  in::AccountChange change;
+  {
+    const auto scope = check.in("update_mask");
+    change.unchanged = get_unchanged(check, in.account(), in.update_mask());
+  }
+  change.revision = check.number("revision", in.revision(), 0, INT64_MAX);
+  change.remove = in.delete_();
+  const auto scope = check.in("account");
+  check.name("path", in.account().path(), false);
+  if (!check.ok()) return change;
+  if (change.remove) {
+    change.spec.path = in.account().path();
+  } else {
+    change.spec = get(check, in.account(), change.unchanged);
+  }
+  return change;
+}
+
+}  // namespace
+
+in::ApplyAccounts get(Check& check, const v1::ApplyAccountsRequest& in) {
+  in::ApplyAccounts edit;
+  edit.revision = in.revision();
+  edit.reason = get_reason(check, in.reason(), true);
+  edit.validate_only = in.validate_only();
+  check.number("changes", in.changes_size(), 0, static_cast<std::int64_t>(limits::kMaxAccounts));
+  for (int i = 0; i < in.changes_size() && check.ok(); ++i) {
+    const auto scope = check.in("changes", i);
+    edit.changes.push_back(get_change(check, in.changes(i)));
+  }
+  return edit;
 }
 
 void put(const AccountRow& row, double root_usage_gpu_seconds, v1::ShareRow* out) {

@@ -17,6 +17,7 @@ const std::array<const Message*, kMessages>& prototypes() {
       &v1::HoldJobRequest::default_instance(),       &v1::ReleaseJobRequest::default_instance(),
       &v1::FinalizeRequest::default_instance(),      &v1::AcceptClockRequest::default_instance(),
       &v1::DeleteClusterRequest::default_instance(), &v1::ListClaimsRequest::default_instance(),
+      &v1::ApplyAccountsRequest::default_instance(),
   };
   return kAll;
 }
@@ -50,10 +51,14 @@ Call read(api::Check& check, const v1::CreateAccountRequest& in, const Engine&) 
 
 Call read(api::Check& check, const v1::UpdateAccountRequest& in, const Engine&) {
   in::SetAccount body;
-  body.unchanged = api::get_unchanged(check, in);
+  body.unchanged = api::get_unchanged(check, in.account(), in.update_mask());
   body.revision = check.number("revision", in.revision(), 0, INT64_MAX);
   body.must_exist = !in.allow_missing();
   return edit_account(check, in, std::move(body));
+}
+
+Call read(api::Check& check, const v1::ApplyAccountsRequest& in, const Engine&) {
+  return {api::get(check, in), check.name("request_id", in.request_id(), false)};
 }
 
 Call read(api::Check& check, const v1::DeleteAccountRequest& in, const Engine&) {
@@ -179,8 +184,8 @@ std::optional<Call> read_call(api::Check& check, const Message& message, const E
                   v1::UpdateAccountRequest, v1::DeleteAccountRequest, v1::UpdateClusterRequest,
                   v1::ImportNodesRequest, v1::DrainNodeRequest, v1::UndrainNodeRequest,
                   v1::CancelJobRequest, v1::HoldJobRequest, v1::ReleaseJobRequest,
-                  v1::FinalizeRequest, v1::AcceptClockRequest, v1::DeleteClusterRequest>(
-      check, message, engine);
+                  v1::FinalizeRequest, v1::AcceptClockRequest, v1::DeleteClusterRequest,
+                  v1::ApplyAccountsRequest>(check, message, engine);
 }
 
 }  // namespace subak::fuzz
