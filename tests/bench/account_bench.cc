@@ -59,6 +59,30 @@ class World {
     bench::keep(engine_.view());
     return editing.ns() / 1000;
   }
+  // Applies shares to all accounts in one edit, and checks the result. In microseconds.
+  double edit_all(std::int64_t shares) {
+    now_ += 1000;
+    in::ApplyAccounts edit;
+    edit.reason = "bench";
+    for (const std::string& path : accounts_) {
+      in::AccountChange change;
+      change.spec.path = path;
+      change.spec.shares = shares;
+      edit.changes.push_back(std::move(change));
+    }
+    const bench::Stopwatch editing;
+    apply(std::move(edit));
+    apply(in::Pass{});
+    bench::keep(engine_.view());
+    const double us = editing.ns() / 1000;
+    for (const std::string& path : accounts_) {
+      const AccountTree& tree = engine_.accounts();
+      if (tree.node(tree.find(path)).spec.shares == shares) continue;
+      std::fprintf(stderr, "bench_account: %s was not edited\n", path.c_str());
+      std::exit(1);
+    }
+    return us;
+  }
   std::size_t accounts() const { return accounts_.size(); }
 
  private:
@@ -81,6 +105,12 @@ void run() {
                "account edit: %zu accounts, %d users; mean %.0f us, median %.0f, longest %.0f\n",
                world.accounts(), kUsers, sum / kEdits, us[kEdits / 2], us.back());
   bench::row("account_edit_us", sum / kEdits, "us");
+  std::vector<double> all;
+  for (std::int64_t shares = 2; shares < 7; ++shares) all.push_back(world.edit_all(shares) / 1000);
+  std::sort(all.begin(), all.end());
+  std::fprintf(stderr, "edit of all %zu accounts in one input: median %.0f ms, longest %.0f\n",
+               world.accounts(), all[2], all.back());
+  bench::row("account_apply_ms", all[2], "ms");
 }
 
 }  // namespace

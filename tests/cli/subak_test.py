@@ -170,6 +170,38 @@ class Commands(Service):
         self.assertFalse(any(line.endswith((name, f"{name}.a")) for line in others), others)
         self.ok("account", "delete", f"{name}.a", "--reason", "x")
 
+    def test_one_edit_of_a_file_is_undone(self):
+        name = self.account()
+        self.ok("account", "set", name, "--quota", "8", "--reason", "x")
+        before = self.json("account", "get", name)["quota"]
+        text = f"- {{path: {name}, quota: 4}}\n- {{path: {name}.a, quota: 3}}\n- {{path: {name}.b, quota: 1}}\n"
+        apply = "account", "apply", "-f", "-", "--reason", "split"
+        told = self.ok(*apply, stdin=text)
+        revision = re.search(r"3 accounts changed, revision (\d+)", told).group(1)
+        wrong = text.replace("quota: 3", "quota: 5")
+        self.assertIn(f"{name}.a: quota", self.run_subak(*apply, stdin=wrong).stderr)
+        self.assertIn("revision", self.run_subak(*apply, "--revision", "1", stdin=text).stderr)
+        undo = "account", "undo", revision, "--reason", "a mistake"
+        self.assertIn(f"would delete account {name}.b", self.ok(*undo, "--dry-run"))
+        self.assertIn("3 accounts changed", self.ok(*undo))
+        self.assertEqual(self.json("account", "get", name)["quota"], before)
+        self.assertIn(f"{name}.b", self.fails(4, *undo))
+
+    def test_delete_waits_for_the_jobs_of_a_drained_account(self):
+        cluster, name = self.cluster(), self.account()
+        self.ok("account", "set", name + ".a", "--reason", "x")
+        job = self.submit(cluster, name + ".a", "--gpus", "1", "--user", "ana", "--held")
+        command = [SUBAK, "account", "delete", name, "--drain", "--reason", "x"]
+        pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+        with subprocess.Popen(command, **pipes, text=True, env=self.environment) as waits:
+            self.assertIn(job, waits.stderr.readline())
+            self.assertIn(name, self.paths())
+            self.ok("job", "cancel", job)
+            out = waits.communicate(timeout=60)[0]
+        self.assertEqual(waits.returncode, 0)
+        self.assertIn(f"account {name} deleted with 2 below it", out)
+        self.assertNotIn(name, self.paths())
+
     def test_jobs(self):
         cluster, team = self.cluster(), self.account()
         ask = ("--gpus", "16", "--user", "ana", "--name", "train")
@@ -335,7 +367,8 @@ class Commands(Service):
         self.assertRegex(told, rf"would delete account {gone}/ana\n(.*\n)*would delete account {gone}\n")
         self.assertNotIn(f"account {keep}\n", told)
         done = self.ok(*dry[:-1], stdin=text)
-        self.assertEqual(told.replace("would change", "changed").replace("would delete", "delete"), done)
+        told = told.replace("would change", "changed").replace("would delete", "delete")
+        self.assertEqual(told, re.sub(r", revision \d+$", "", done, flags=re.M))
         self.assertNotIn(gone, self.paths())
 
     def paths(self):

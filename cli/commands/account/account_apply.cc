@@ -1,5 +1,6 @@
-// subak account apply, diff: change the account tree to match a file, or show the difference.
-#include <algorithm>
+// subak account apply, diff, undo: change the account tree to match a file, show the difference, or
+// restore the tree.
+#include <charconv>
 #include <map>
 #include <set>
 
@@ -23,21 +24,19 @@ constexpr char kFileForm[] =
     "     time-limits: enforced}\n"
     "A field that the file omits stays as it is.\n";
 
-using Accounts = std::map<std::string, v1::Account>;
+using ByPath = std::map<std::string, v1::Account>;
+// The account tree as it is now.
+struct Accounts {
+  ByPath by_path;
+  std::uint64_t revision = 0;
+};
 
 struct ApplyCommand {
   std::string file;
   bool prune = false;
   bool dry_run = false;
+  std::uint64_t revision = 0;
   EditOptions edit;
-};
-
-// One edit of an account. All such edits together lead from the present tree to the file's tree.
-struct Change {
-  v1::UpdateAccountRequest update;  // unless `remove`
-  bool remove = false;
-  std::string path;
-  std::vector<DiffLine> lines;
 };
 
 Accounts read_accounts(Session& s) {
@@ -50,7 +49,8 @@ Accounts read_accounts(Session& s) {
       }(),
       0, [](auto& a) { return a.mutable_accounts(); });
   Accounts accounts;
-  for (const v1::Account& a : answer.accounts()) accounts[a.path()] = a;
+  for (const v1::Account& a : answer.accounts()) accounts.by_path[a.path()] = a;
+  accounts.revision = answer.revision();
   return accounts;
 }
 
@@ -67,34 +67,37 @@ v1::Account merged(const v1::Account& before, const v1::UpdateAccountRequest& up
   return after;
 }
 
-// Returns the accounts that the file does not name, and their users. Children come before parents,
-// because the path of a child sorts after the path of its parent.
-std::vector<Change> removals_of(const std::set<std::string>& wanted, const Accounts& accounts) {
-  std::vector<Change> changes;
+// Adds the removal of each account that the file does not name, and of its users.
+void add_removals(const std::set<std::string>& wanted, const ByPath& accounts,
+                  v1::ApplyAccountsRequest* request) {
   for (auto it = accounts.rbegin(); it != accounts.rend(); ++it) {
-    const v1::Account& account = it->second;
-    const std::string owner = account.path().substr(0, account.path().find('/'));
-    if (account.path().empty() || wanted.contains(owner)) continue;
-    changes.push_back({{}, true, account.path(), account_diff(&account, nullptr)});
+    const std::string& path = it->first;
+    if (path.empty() || wanted.contains(path.substr(0, path.find('/')))) continue;
+    v1::AccountChange* const change = request->add_changes();
+    change->mutable_account()->set_path(path);
+    change->set_delete_(true);
   }
-  return changes;
 }
 
-std::vector<Change> changes_of(Session& s, const std::vector<AccountWish>& wishes,
-                               const Accounts& accounts, bool prune) {
+// Returns the changes that lead from the present tree to the file's tree. Accounts that already are
+// as the file says are left out.
+v1::ApplyAccountsRequest changes_of(Session& s, const std::vector<AccountWish>& wishes,
+                                    const ByPath& accounts, bool prune) {
   Products products(s);
-  std::vector<Change> changes;
+  v1::ApplyAccountsRequest request;
   std::set<std::string> wanted;
   for (const AccountWish& wish : wishes) {
-    Change change;
-    change.path = wish.path;
-    put_wish(wish, wish.path + ": ", &change.update);
-    products.resolve(wish.path + ": ", change.update.mutable_account());
+    v1::UpdateAccountRequest update;
+    put_wish(wish, wish.path + ": ", &update);
+    products.resolve(wish.path + ": ", update.mutable_account());
     const auto found = accounts.find(wish.path);
     const v1::Account* before = found == accounts.end() ? nullptr : &found->second;
-    const v1::Account after = merged(before != nullptr ? *before : v1::Account(), change.update);
-    change.lines = account_diff(before, &after);
-    if (!change.lines.empty() || before == nullptr) changes.push_back(std::move(change));
+    const v1::Account after = merged(before != nullptr ? *before : v1::Account(), update);
+    if (before == nullptr || !account_diff(before, &after).empty()) {
+      v1::AccountChange* const change = request.add_changes();
+      change->mutable_account()->Swap(update.mutable_account());
+      change->mutable_update_mask()->Swap(update.mutable_update_mask());
+    }
     // The parents of a wanted account are wanted too.
     for (std::string path = wish.path; !path.empty();) {
       wanted.insert(path);
@@ -102,102 +105,120 @@ std::vector<Change> changes_of(Session& s, const std::vector<AccountWish>& wishe
       path = cut == std::string::npos ? "" : path.substr(0, cut);
     }
   }
-  if (!prune) return changes;
-  for (Change& removal : removals_of(wanted, accounts)) changes.push_back(std::move(removal));
-  return changes;
+  if (prune) add_removals(wanted, accounts, &request);
+  return request;
 }
 
-// The service does not delete an account with jobs. So this function refuses before any change, and
-// in a dry run too.
-void refuse_jobs(Session& s, const std::vector<Change>& changes) {
-  for (const Change& change : changes) {
-    if (!change.remove) continue;
-    const std::size_t slash = change.path.find('/');
-    v1::ListJobsRequest request;
-    request.set_account(change.path.substr(0, slash));
-    if (slash != std::string::npos) request.set_user(change.path.substr(slash + 1));
-    request.set_page_size(1);
-    const auto answer = s.call<v1::ListJobsResponse>("JobService/ListJobs", request);
-    if (answer.jobs().empty()) continue;
-    throw Failure{kExitRefused,
-                  "--prune: account " + change.path + " has jobs that have not ended (" +
-                      answer.jobs(0).id() + "): nothing was changed",
-                  "drain it and wait, cancel its jobs, or name it in the file"};
-  }
-}
-
-void print_change(Session& s, const Change& change, const Accounts& accounts, const char* would) {
-  const bool creates = !change.remove && !accounts.contains(change.path);
-  const char* what = change.remove ? "delete" : creates ? "create" : "change";
-  print_diff(
-      s, std::string(would) + what + " account " + (change.path.empty() ? "(root)" : change.path),
-      change.lines);
-}
-
-// True if the service can check this change although earlier changes of the list are not made yet.
-bool can_be_tried(const Change& change, const Accounts& accounts) {
-  if (change.remove) return false;  // refuse_jobs() has found what could prevent it
-  const std::size_t cut = change.path.find_last_of("./");
-  return cut == std::string::npos || accounts.contains(change.path.substr(0, cut));
-}
-
-// Makes the change. In a dry run the service only checks it.
-v1::EditAccountResponse execute(Session& s, const Change& change, const ApplyCommand& o) {
-  const std::string id = o.edit.request_id.empty() ? "" : o.edit.request_id + "/" + change.path;
-  if (change.remove) {
-    v1::DeleteAccountRequest request;
-    request.set_path(change.path);
-    request.set_reason(o.edit.reason);
-    request.set_request_id(id);
-    request.set_validate_only(o.dry_run);
-    return s.call<v1::EditAccountResponse>("AccountService/DeleteAccount", request);
-  }
-  v1::UpdateAccountRequest request = change.update;
-  request.set_allow_missing(true);
-  request.set_reason(o.edit.reason);
-  request.set_request_id(o.dry_run ? "" : id);
-  request.set_validate_only(o.dry_run);
-  return s.call<v1::EditAccountResponse>("AccountService/UpdateAccount", request);
+void print_edited(Session& s, const v1::ApplyAccountsResponse::Edited& edited, const char* would) {
+  const v1::Account* const before = edited.has_before() ? &edited.before() : nullptr;
+  const v1::Account* const after = edited.has_account() ? &edited.account() : nullptr;
+  const auto lines = account_diff(before, after);
+  if (lines.empty() && before != nullptr && after != nullptr) return;
+  const char* what = after == nullptr ? "delete" : before == nullptr ? "create" : "change";
+  const std::string& path = after != nullptr ? after->path() : before->path();
+  print_diff(s, std::string(would) + what + " account " + (path.empty() ? "(root)" : path), lines);
 }
 
 void refuse_forms(Session& s) {
   if (s.form() == Form::kTable || s.form() == Form::kWide) return;
-  throw usage_failure("--output: apply and diff print only a diff", "omit --output");
+  throw usage_failure("--output: apply, diff and undo print only a diff", "omit --output");
 }
 
-int apply(Session& s, const ApplyCommand& o) {
+std::vector<AccountWish> read_wishes(Session& s, const ApplyCommand& o) {
   refuse_forms(s);
-  const auto wishes = parse_account_file(read_input(o.file, limits::kMaxWrittenFileBytes), o.file);
-  const Accounts accounts = read_accounts(s);
-  const auto changes = changes_of(s, wishes, accounts, o.prune);
-  refuse_jobs(s, changes);
-  for (const Change& change : changes) {
-    print_change(s, change, accounts, o.dry_run ? "would " : "");
-    if (!o.dry_run || can_be_tried(change, accounts)) s.warn(execute(s, change, o).warnings());
+  return parse_account_file(read_input(o.file, limits::kMaxWrittenFileBytes), o.file);
+}
+
+int show_applied(Session& s, const v1::ApplyAccountsResponse& answer, bool dry_run) {
+  s.warn(answer.warnings());
+  if (answer.repeated_request()) {
+    s.out() << "nothing changed: an edit with this --request-id was made before\n";
+    return kExitDone;
   }
-  s.out() << changes.size() << (changes.size() == 1 ? " account " : " accounts ")
-          << (o.dry_run ? "would change\n" : "changed\n");
+  for (const auto& edited : answer.edited()) print_edited(s, edited, dry_run ? "would " : "");
+  s.out() << answer.edited_size() << (answer.edited_size() == 1 ? " account " : " accounts ")
+          << (dry_run ? "would change" : "changed");
+  if (!dry_run && answer.edited_size() > 0) s.out() << ", revision " << answer.revision();
+  s.out() << '\n';
   return kExitDone;
 }
 
+int apply(Session& s, const ApplyCommand& o) {
+  const auto wishes = read_wishes(s, o);
+  v1::ApplyAccountsRequest request = changes_of(s, wishes, read_accounts(s).by_path, o.prune);
+  request.set_revision(o.revision);
+  request.set_reason(o.edit.reason);
+  request.set_request_id(o.edit.request_id);
+  request.set_validate_only(o.dry_run);
+  const char* const kMethod = "AccountService/ApplyAccounts";
+  return show_applied(s, s.call<v1::ApplyAccountsResponse>(kMethod, request), o.dry_run);
+}
+
 int diff(Session& s, const ApplyCommand& o) {
-  refuse_forms(s);
-  const auto wishes = parse_account_file(read_input(o.file, limits::kMaxWrittenFileBytes), o.file);
+  const auto wishes = read_wishes(s, o);
   const Accounts accounts = read_accounts(s);
-  const auto changes = changes_of(s, wishes, accounts, o.prune);
-  for (const Change& change : changes) print_change(s, change, accounts, "apply would ");
-  return changes.empty() ? kExitDone : kExitRefused;
+  const v1::ApplyAccountsRequest request = changes_of(s, wishes, accounts.by_path, o.prune);
+  for (const v1::AccountChange& change : request.changes()) {
+    v1::ApplyAccountsResponse::Edited edited;
+    const auto found = accounts.by_path.find(change.account().path());
+    if (found != accounts.by_path.end()) *edited.mutable_before() = found->second;
+    v1::UpdateAccountRequest update;
+    *update.mutable_account() = change.account();
+    *update.mutable_update_mask() = change.update_mask();
+    if (!change.delete_()) *edited.mutable_account() = merged(edited.before(), update);
+    print_edited(s, edited, "apply would ");
+  }
+  if (request.changes().empty()) return kExitDone;
+  s.out() << "tree revision " << accounts.revision << '\n';
+  return kExitRefused;
+}
+
+struct UndoCommand {
+  std::string revision;
+  bool dry_run = false;
+  EditOptions edit;
+};
+
+int undo(Session& s, const UndoCommand& o) {
+  refuse_forms(s);
+  std::uint64_t revision = 0;
+  const char* const last = o.revision.data() + o.revision.size();
+  const auto [end, error] = std::from_chars(o.revision.data(), last, revision);
+  if (error != std::errc() || end != last) {
+    throw usage_failure("REVISION: was \"" + o.revision + "\", want the number of an edit",
+                        "subak account history shows it in the column FACT");
+  }
+  v1::UndoAccountEditRequest request;
+  request.set_revision(revision);
+  request.set_reason(o.edit.reason);
+  request.set_request_id(o.edit.request_id);
+  request.set_validate_only(o.dry_run);
+  const char* const kMethod = "AccountService/UndoAccountEdit";
+  return show_applied(s, s.call<v1::ApplyAccountsResponse>(kMethod, request), o.dry_run);
+}
+
+void add_undo(Command account) {
+  auto o = std::make_shared<UndoCommand>();
+  Command c =
+      account.add("undo", "restore the accounts of one edit, if nothing has changed them since");
+  c.argument("REVISION", o->revision, "as apply prints it, or FACT in subak account history");
+  c.flag("--dry-run", o->dry_run, "show what would change; change nothing");
+  add_reason(c, o->edit);
+  c.run([o](Session& s) { return undo(s, *o); });
 }
 
 }  // namespace
 
 void add_account_files(Command account) {
   auto o = std::make_shared<ApplyCommand>();
-  Command c = account.add("apply", "change the accounts to match a YAML file");
+  Command c = account.add(
+      "apply", "change the accounts to match a YAML file, all in one step or not at all");
   c.details(kFileForm);
   c.required_option("-f,--file", o->file, "a YAML file; - is standard input", "FILE");
   c.flag("--prune", o->prune, "delete accounts that the file does not name, with their users");
   c.flag("--dry-run", o->dry_run, "show what would change; change nothing");
+  c.option("--revision", o->revision,
+           "make the changes only if the tree still has this revision (diff prints it)", "N");
   add_reason(c, o->edit);
   c.run([o](Session& s) { return apply(s, *o); });
 
@@ -207,6 +228,7 @@ void add_account_files(Command account) {
   e.required_option("-f,--file", d->file, "a YAML file; - is standard input", "FILE");
   e.flag("--prune", d->prune, "also show the accounts that apply --prune would delete");
   e.run([d](Session& s) { return diff(s, *d); });
+  add_undo(account);
 }
 
 }  // namespace subak::cli

@@ -1,8 +1,12 @@
 // subak account set, hold, drain, resume, delete.
+#include <chrono>
+#include <thread>
+
 #include "cli/commands/account/account_parts.h"
 #include "cli/products.h"
 #include "cli/text/failure.h"
 #include "cli/text/words.h"
+#include "subak/v1/job_service.pb.h"
 
 namespace subak::cli {
 namespace {
@@ -111,23 +115,83 @@ void add_switch(Command account, const std::string& name, const std::string& hel
   c.run([o](Session& s) { return update(s, request_of(o->wish, o->options)); });
 }
 
+struct DeleteCommand {
+  std::string path;
+  bool drain = false;
+  AccountEditOptions options;
+};
+
+// Waits until no job of the account or of one below it is left. Says each new number of jobs.
+void wait_for_jobs(Session& s, const std::string& path) {
+  constexpr std::chrono::seconds kLookAgain{1};
+  v1::ListJobsRequest request;
+  request.set_account(path);
+  for (int told = 0;; std::this_thread::sleep_for(kLookAgain)) {
+    const auto answer = all_pages<v1::ListJobsResponse>(s, "JobService/ListJobs", request, 0,
+                                                        [](auto& a) { return a.mutable_jobs(); });
+    if (answer.jobs().empty()) return;
+    if (answer.jobs_size() == told) continue;
+    told = answer.jobs_size();
+    s.err() << told << (told == 1 ? " job" : " jobs") << " of " << path << " left, the first is "
+            << answer.jobs(0).id() << std::endl;
+  }
+}
+
+// Deletes the account with all accounts and users below it, in one edit.
+int delete_subtree(Session& s, const DeleteCommand& o) {
+  v1::ListAccountsRequest below;
+  below.set_parent(o.path);
+  below.set_include_users(true);
+  const auto accounts = all_pages<v1::ListAccountsResponse>(
+      s, "AccountService/ListAccounts", below, 0, [](auto& a) { return a.mutable_accounts(); });
+  v1::ApplyAccountsRequest request;
+  for (const v1::Account& account : accounts.accounts()) {
+    v1::AccountChange* const change = request.add_changes();
+    change->mutable_account()->set_path(account.path());
+    change->set_delete_(true);
+  }
+  request.set_reason(o.options.edit.reason);
+  const auto answer = s.call<v1::ApplyAccountsResponse>("AccountService/ApplyAccounts", request);
+  s.out() << "account " << o.path << " deleted";
+  if (answer.edited_size() > 1) s.out() << " with " << answer.edited_size() - 1 << " below it";
+  s.out() << ", revision " << answer.revision() << '\n';
+  return kExitDone;
+}
+
+int drain_and_delete(Session& s, const DeleteCommand& o) {
+  if (o.options.dry_run) throw usage_failure("--drain: want it without --dry-run", "");
+  AccountWish wish;
+  wish.path = o.path;
+  wish.draining = true;
+  v1::UpdateAccountRequest request = request_of(wish, o.options);
+  request.clear_request_id();
+  s.call<v1::EditAccountResponse>("AccountService/UpdateAccount", request);
+  wait_for_jobs(s, o.path);
+  return delete_subtree(s, o);
+}
+
+int delete_account(Session& s, const DeleteCommand& o) {
+  v1::DeleteAccountRequest request;
+  request.set_path(o.path);
+  request.set_revision(o.options.revision);
+  request.set_reason(o.options.edit.reason);
+  request.set_request_id(o.options.edit.request_id);
+  request.set_validate_only(o.options.dry_run);
+  const auto answer = s.call<v1::EditAccountResponse>("AccountService/DeleteAccount", request);
+  return show_edit(s, o.path, answer, o.options.dry_run);
+}
+
 void add_delete(Command account) {
-  auto o = std::make_shared<SwitchCommand>();
+  auto o = std::make_shared<DeleteCommand>();
   Command c = account.add(
       "delete",
       "delete an account that has no accounts, users or jobs below it; its history stays");
-  c.argument("PATH", o->wish.path, "not the root");
+  c.argument("PATH", o->path, "not the root");
+  c.flag("--drain", o->drain,
+         "accept no new jobs, wait until all present jobs have ended, then delete the account with "
+         "all accounts and users below it; if you interrupt it, the account stays drained");
   add_edit_options(c, o->options);
-  c.run([o](Session& s) {
-    v1::DeleteAccountRequest request;
-    request.set_path(o->wish.path);
-    request.set_revision(o->options.revision);
-    request.set_reason(o->options.edit.reason);
-    request.set_request_id(o->options.edit.request_id);
-    request.set_validate_only(o->options.dry_run);
-    const auto answer = s.call<v1::EditAccountResponse>("AccountService/DeleteAccount", request);
-    return show_edit(s, o->wish.path, answer, o->options.dry_run);
-  });
+  c.run([o](Session& s) { return o->drain ? drain_and_delete(s, *o) : delete_account(s, *o); });
 }
 
 std::string title_of(const std::string& path, const v1::EditAccountResponse& answer, bool dry_run) {
