@@ -84,7 +84,7 @@ const Words& words_for(const std::string& name) {
       {"NODE", {{}, "nodes"}},
       {"--product", {{}, "products"}},
       {"MODE", {{"observe", "warn", "enforce"}, ""}},
-      {"--by", {{"user", "product", "day", "state"}, ""}},
+      {"--by", {{"account", "user", "product", "state", "day", "week", "month"}, ""}},
       {"--topology",
        {{"any", "node", "nvlink", "nvlink-exclusive", "rack", "prefer:node", "prefer:nvlink",
          "prefer:rack"},

@@ -94,6 +94,7 @@ class DocBlocks(unittest.TestCase):
         os.symlink(os.path.join(ROOT, "deploy"), os.path.join(cls.folder, "deploy"))
         os.symlink(SUBAK, os.path.join(tools, "subak"))
         os.symlink(SUBAKD, os.path.join(tools, "subakd"))
+        os.symlink(os.path.join(ROOT, "tools", "check_statement"), os.path.join(tools, "check_statement"))
         for name in PLAYED_NAMES:
             with open(os.path.join(tools, name), "w", encoding="utf-8") as file:
                 file.write(PLAYED)

@@ -7,8 +7,6 @@
 #include "subak/v1/usage_service.pb.h"
 
 namespace subak::cli {
-namespace {
-
 Table ledger_table(const v1::ListLedgerResponse& answer, bool csv) {
   Table table({{"FACT", Align::kRight},
                {"JOB"},
@@ -35,6 +33,8 @@ Table ledger_table(const v1::ListLedgerResponse& answer, bool csv) {
   }
   return table;
 }
+
+namespace {
 
 void add_ledger(Command usage) {
   struct Ledger {
@@ -105,6 +105,7 @@ void add_usage(Command root) {
   add_usage_report(usage);
   add_ledger(usage);
   add_verify(usage);
+  add_usage_statement(usage);
 }
 
 }  // namespace subak::cli

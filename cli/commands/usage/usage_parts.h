@@ -1,11 +1,15 @@
 // The parts that the commands of `subak usage` share. Threads: one at a time.
 #pragma once
 
+#include <optional>
 #include <string>
 
 #include "cli/commands.h"
 #include "cli/text/local_time.h"
+#include "cli/text/table.h"
 #include "cli/text/words.h"
+#include "server/yaml/price_list.h"
+#include "subak/v1/usage_service.pb.h"
 
 namespace subak::cli {
 
@@ -32,7 +36,26 @@ void put_window(const UsageWindow& w, Request& request) {
   if (!w.to.empty()) *request.mutable_to() = instant_of(w.to, "--to", now);
 }
 
-// Adds `subak usage report` (usage_report.cc).
+// Converts exact amounts from and to messages.
+inline GpuTime get(const v1::GpuTime& t) {
+  return GpuTime::from_parts(t.gpu_seconds(), t.rest_milligpu_ms());
+}
+inline v1::GpuTime put(GpuTime t) {
+  v1::GpuTime out;
+  out.set_gpu_seconds(t.gpu_seconds());
+  out.set_rest_milligpu_ms(t.rest());
+  return out;
+}
+inline std::string hours_text(GpuTime time) { return gpu_hours_text(put(time)); }
+
+// Returns the rows as `subak usage ledger` shows them. `csv`: with the columns of --output csv.
+Table ledger_table(const v1::ListLedgerResponse& answer, bool csv);
+
+// Reads a price list. nullopt: `file` is empty. Throws Failure (usage) if the list is wrong.
+std::optional<PriceList> read_prices(const std::string& file);
+
+// Adds `subak usage report` (usage_report.cc) and `subak usage statement` (usage_statement.cc).
 void add_usage_report(Command usage);
+void add_usage_statement(Command usage);
 
 }  // namespace subak::cli

@@ -1,5 +1,6 @@
 // subak usage report: GPU-hours by account, with activity and cost.
 #include <algorithm>
+#include <chrono>
 #include <map>
 #include <set>
 #include <tuple>
@@ -17,6 +18,33 @@
 namespace subak::cli {
 namespace {
 
+// The days that one line adds up, in UTC. A week begins on Monday.
+enum class Span { kAll, kDay, kWeek, kMonth };
+constexpr std::pair<std::string_view, Span> kSpans[] = {
+    {"day", Span::kDay}, {"week", Span::kWeek}, {"month", Span::kMonth}};
+
+// Returns the first day of the span with this day, in seconds since 1970-01-01.
+std::int64_t first_of(Span span, std::int64_t seconds) {
+  using namespace std::chrono;
+  const sys_days day{floor<days>(std::chrono::seconds(seconds))};
+  const auto seconds_of = [](sys_days first) {
+    return std::int64_t{duration_cast<std::chrono::seconds>(first.time_since_epoch()).count()};
+  };
+  switch (span) {
+    case Span::kAll:
+      return 0;
+    case Span::kDay:
+      return seconds;
+    case Span::kWeek:
+      return seconds_of(day - (weekday(day) - Monday));
+    case Span::kMonth: {
+      const year_month_day parts(day);
+      return seconds_of(parts.year() / parts.month() / 1);
+    }
+  }
+  return 0;
+}
+
 // What the user asks for. The request may ask for more groups, since prices depend on them.
 struct ReportCommand {
   UsageWindow window;
@@ -24,30 +52,28 @@ struct ReportCommand {
   std::string price_file;
 };
 
-void put_groups(const std::vector<std::string>& by, v1::ReportUsageRequest& request) {
+// Reads --by into the request. Returns the days of one line.
+Span put_groups(const std::vector<std::string>& by, v1::ReportUsageRequest& request) {
+  Span span = Span::kAll;
   for (const std::string& group : by) {
-    if (group == "user")
+    const auto known = std::find_if(std::begin(kSpans), std::end(kSpans),
+                                    [&](const auto& s) { return s.first == group; });
+    if (known != std::end(kSpans)) {
+      if (span != Span::kAll) throw usage_failure("--by: want only one of day, week and month", "");
+      span = known->second;
+      request.set_by_day(true);
+    } else if (group == "user")
       request.set_by_user(true);
     else if (group == "product")
       request.set_by_product(true);
-    else if (group == "day")
-      request.set_by_day(true);
     else if (group == "state")
       request.set_by_state(true);
     else if (group != "account")
-      throw usage_failure("--by: was \"" + group + "\", want account, user, product, day or state",
-                          "several with commas: --by user,day");
+      throw usage_failure(
+          "--by: was \"" + group + "\", want account, user, product, state, day, week or month",
+          "several with commas: --by user,day");
   }
-}
-
-GpuTime get(const v1::GpuTime& t) {
-  return GpuTime::from_parts(t.gpu_seconds(), t.rest_milligpu_ms());
-}
-v1::GpuTime put(GpuTime t) {
-  v1::GpuTime out;
-  out.set_gpu_seconds(t.gpu_seconds());
-  out.set_rest_milligpu_ms(t.rest());
-  return out;
+  return span;
 }
 
 // The figures of one line.
@@ -121,8 +147,8 @@ struct Lines {
 
 // `roll_up`: adds up each account with all accounts and users below it. A user who has a row counts
 // in the account's row too. `pricing`: nullptr: no prices.
-Lines lines_of(const v1::ReportUsageRequest& asked, const v1::ReportUsageResponse& answer,
-               Pricing* pricing, bool roll_up) {
+Lines lines_of(const v1::ReportUsageRequest& asked, Span span,
+               const v1::ReportUsageResponse& answer, Pricing* pricing, bool roll_up) {
   Lines out;
   for (const v1::UsageRow& row : answer.rows()) {
     Sum sum = figures_of(row);
@@ -130,7 +156,7 @@ Lines lines_of(const v1::ReportUsageRequest& asked, const v1::ReportUsageRespons
     out.total += sum;
     const auto add = [&](const std::string& account, const std::string& user) {
       out.lines[{account, user, asked.by_product() ? row.product() : "",
-                 asked.by_day() ? row.day().seconds() : 0, row.state()}] += sum;
+                 first_of(span, row.day().seconds()), row.state()}] += sum;
     };
     if (!roll_up) {
       add(row.account(), row.user());
@@ -150,14 +176,14 @@ std::string day_text(std::int64_t seconds) {
   return seconds == 0 ? "" : format_time(seconds * kSecondMs).substr(0, 10);
 }
 
-std::string hours_text(GpuTime time) { return gpu_hours_text(put(time)); }
-
-std::vector<Column> columns_of(const v1::ReportUsageRequest& asked, bool observed,
+std::vector<Column> columns_of(const v1::ReportUsageRequest& asked, Span span, bool observed,
                                const Pricing* pricing, bool csv) {
   std::vector<Column> columns{{"ACCOUNT", Align::kLeft, Room::kElastic}};
   if (asked.by_user()) columns.push_back({"USER", Align::kLeft, Room::kElastic});
   if (asked.by_product()) columns.push_back({"PRODUCT", Align::kLeft, Room::kElastic});
-  if (asked.by_day()) columns.push_back({"DAY (UTC)"});
+  if (span == Span::kDay) columns.push_back({"DAY (UTC)"});
+  if (span == Span::kWeek) columns.push_back({"WEEK FROM"});
+  if (span == Span::kMonth) columns.push_back({"MONTH"});
   if (asked.by_state()) columns.push_back({"STATE"});
   const Room exact = csv ? Room::kUsual : Room::kWide;
   const auto add = [&](const char* name, Room room) {
@@ -183,17 +209,18 @@ std::vector<Column> columns_of(const v1::ReportUsageRequest& asked, bool observe
   return columns;
 }
 
-Table report_table(const v1::ReportUsageRequest& asked, const v1::ReportUsageResponse& answer,
-                   Pricing* pricing, bool csv) {
+Table report_table(const v1::ReportUsageRequest& asked, Span span,
+                   const v1::ReportUsageResponse& answer, Pricing* pricing, bool csv) {
   const bool observed = answer.has_activity();
-  Table table(columns_of(asked, observed, pricing, csv));
+  Table table(columns_of(asked, span, observed, pricing, csv));
   const double total = get(answer.total()).gpu_hours();
   const auto add = [&](const LineKey& key, const Sum& sum, const std::string& account) {
     const auto& [path, user, product, day, state] = key;
     std::vector<Cell> cells{account};
     if (asked.by_user()) cells.emplace_back(user);
     if (asked.by_product()) cells.emplace_back(product);
-    if (asked.by_day()) cells.emplace_back(day_text(day));
+    if (span == Span::kMonth) cells.emplace_back(day_text(day).substr(0, 7));
+    if (span == Span::kDay || span == Span::kWeek) cells.emplace_back(day_text(day));
     if (asked.by_state()) cells.emplace_back(state == 0 ? "" : word(v1::UsageState(state)));
     const double part = sum.booked.gpu_hours() / total * 100;
     cells.emplace_back(hours_text(sum.booked));
@@ -214,7 +241,7 @@ Table report_table(const v1::ReportUsageRequest& asked, const v1::ReportUsageRes
     cells.emplace_back(seconds_text(put(sum.running)));
     table.row(std::move(cells));
   };
-  const Lines all = lines_of(asked, answer, pricing, !csv);
+  const Lines all = lines_of(asked, span, answer, pricing, !csv);
   for (const auto& [key, sum] : all.lines) {
     const std::string& path = std::get<0>(key);
     const auto depth = static_cast<std::size_t>(std::count(path.begin(), path.end(), '.'));
@@ -257,18 +284,9 @@ void print_prices(Session& s, const Pricing& pricing) {
   s.out() << '\n';
 }
 
-std::optional<Pricing> read_pricing(const std::string& file) {
-  if (file.empty()) return std::nullopt;
-  Result<PriceList> list = read_price_list(read_input(file, limits::kMaxWrittenFileBytes), file);
-  if (!list) {
-    throw usage_failure("--prices: " + list.error().message(),
-                        "docs/operate.md, \"Idle GPUs and cost\", shows the form of the file");
-  }
-  return Pricing(std::move(list).value());
-}
-
 int report(Session& s, const ReportCommand& o) {
-  std::optional<Pricing> pricing = read_pricing(o.price_file);
+  std::optional<Pricing> pricing;
+  if (auto prices = read_prices(o.price_file)) pricing.emplace(*std::move(prices));
   const bool people = s.form() == Form::kTable || s.form() == Form::kWide;
   if (pricing && !people && !s.is_csv()) {
     throw usage_failure("--prices: json and yaml are the service's answer, which has no prices",
@@ -276,7 +294,7 @@ int report(Session& s, const ReportCommand& o) {
   }
   v1::ReportUsageRequest asked;
   put_window(o.window, asked);
-  put_groups(o.by, asked);
+  const Span span = put_groups(o.by, asked);
   v1::ReportUsageRequest request = asked;
   if (pricing) {
     request.set_by_product(true);
@@ -284,20 +302,32 @@ int report(Session& s, const ReportCommand& o) {
   }
   const auto answer = s.call<v1::ReportUsageResponse>("UsageService/ReportUsage", request);
   if (people) print_heading(s, o.window, asked, answer);
-  s.show(answer,
-         [&] { return report_table(asked, answer, pricing ? &*pricing : nullptr, s.is_csv()); });
+  s.show(answer, [&] {
+    return report_table(asked, span, answer, pricing ? &*pricing : nullptr, s.is_csv());
+  });
   if (people && pricing) print_prices(s, *pricing);
   return 0;
 }
 
 }  // namespace
 
+std::optional<PriceList> read_prices(const std::string& file) {
+  if (file.empty()) return std::nullopt;
+  Result<PriceList> list = read_price_list(read_input(file, limits::kMaxWrittenFileBytes), file);
+  if (!list) {
+    throw usage_failure("--prices: " + list.error().message(),
+                        "docs/operate.md, \"Idle GPUs and cost\", shows the form of the file");
+  }
+  return std::move(list).value();
+}
+
 void add_usage_report(Command usage) {
   auto o = std::make_shared<ReportCommand>();
   Command c = usage.add(
       "report", "show GPU-hours by account; usage that has not ended is in a column of its own");
   add_window(c, o->window);
-  c.list_option("--by", o->by, "one line for each account, user, product, day or state", "A,B");
+  c.list_option("--by", o->by,
+                "one line for each account, user, product, state, day, week or month", "A,B");
   c.option("--prices", o->price_file,
            "price list of GPUs and energy (YAML): adds columns with the cost", "FILE");
   c.run([o](Session& s) { return report(s, *o); });

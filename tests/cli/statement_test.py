@@ -1,0 +1,139 @@
+#!/usr/bin/env python3
+"""Statements of a store that is in the tree, computed again from the ledger's CSV by tools/check_statement.
+
+Usage: statement_test.py PATH_TO_SUBAK PATH_TO_SUBAKD
+"""
+
+import csv
+import io
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import unittest
+
+SUBAK, SUBAKD = (os.path.abspath(path) for path in (sys.argv.pop(1), sys.argv.pop(1)))
+TREE = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+CHECK = os.path.join(TREE, "tools", "check_statement")
+DEADLINE_S = 120  # generous: other work may share the machine
+LISTEN = "--listen-webhook", "127.0.0.1:0", "--listen-grpc", "127.0.0.1:0", "--listen-http", "127.0.0.1:0"
+
+
+class StatementTest(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.folder = tempfile.TemporaryDirectory()
+        state = os.path.join(cls.folder.name, "subak.db")
+        shutil.copy(os.path.join(TREE, "tests", "golden", "store", "v1.db"), state)
+        command = SUBAKD, "--state", state, *LISTEN
+        cls.child = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+        cls.server = dict(re.findall(r"(\w+)=([\d.]+:\d+)", cls.child.stdout.readline()))["grpc"]
+        rows = list(csv.DictReader(io.StringIO(cls.subak("usage", "ledger", "--limit", "0", "--output", "csv"))))
+        cls.month = rows[0]["FROM"][:7]
+        cls.rows = [row for row in rows if row["FROM"][:7] == cls.month]
+        cls.payer = next(row["PAYER"].split("/")[0] for row in cls.rows if not row["PAYER"].startswith("("))
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.child.kill()
+        cls.child.communicate()
+        cls.folder.cleanup()
+
+    @classmethod
+    def run_subak(cls, *arguments):
+        command = SUBAK, "--server", cls.server, *arguments
+        return subprocess.run(command, capture_output=True, text=True, timeout=DEADLINE_S, check=False)
+
+    @classmethod
+    def subak(cls, *arguments):
+        done = cls.run_subak(*arguments)
+        assert done.returncode == 0, done.stderr
+        return done.stdout
+
+    def path(self, name, text):
+        path = os.path.join(self.folder.name, name)
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(text)
+        return path
+
+    def entries(self, account):
+        year, month = map(int, self.month.split("-"))
+        until = f"{year + month // 12}-{month % 12 + 1:02}-01"
+        window = "--from", f"{self.month}-01", "--to", until, "--limit", "0"
+        of = ("--account", account) if account else ()
+        return self.subak("usage", "ledger", *of, *window, "--output", "csv")
+
+    def check(self, statement, entries):
+        files = self.path("statement.json", statement), self.path("entries.csv", entries)
+        return subprocess.run([CHECK, *files], capture_output=True, text=True, timeout=DEADLINE_S, check=False)
+
+    def prices(self):
+        """Two prices in the month, for each product; the second begins on the second day that has an entry."""
+        days = sorted({row["FROM"][:10] for row in self.rows})
+        return self.path("prices.yaml", "currency: EUR\ngpus:\n- {from: 2020-01-01, product: gpu, perHour: 2.37}\n"
+                         f"- {{from: {days[-1]}, product: gpu, perHour: 1.013}}\n")  # fmt: skip
+
+    def test_a_stranger_computes_the_same(self):
+        for account in "", self.payer:
+            statement = self.subak("usage", "statement", account, self.month, "--prices", self.prices(), "--output", "json")
+            entries = self.entries(account)
+            done = self.check(statement, entries)
+            self.assertEqual(done.returncode, 0, done.stderr)
+            wanted = len(self.rows) if not account else json.loads(statement)["entries"]["count"]
+            self.assertIn(f"{wanted} entries", done.stdout)
+            self.assertGreater(float(json.loads(statement)["cost"]), 0)
+            # Entries that come later change nothing.
+            header, last = entries.splitlines()[0], entries.splitlines()[-1]
+            self.assertTrue(header.startswith("FACT,"))
+            later = entries + str(10**9) + last[last.index(",") :] + "\n"
+            self.assertEqual(self.check(statement, later).returncode, 0)
+
+    def test_one_changed_byte_is_found(self):
+        statement = self.subak("usage", "statement", "", self.month, "--prices", self.prices(), "--output", "json")
+        entries = self.entries("")
+        row = entries.splitlines()[len(self.rows) // 2]
+        digit = re.search(r"\.(\d)\d{5},", row)
+        changed = row[: digit.start(1)] + str((int(digit.group(1)) + 1) % 10) + row[digit.end(1) :]
+        self.assertIn("SHA-256", self.check(statement, entries.replace(row, changed)).stderr)
+        self.assertEqual(self.check(statement, entries.replace(row + "\n", "")).returncode, 1)
+        asked = json.loads(statement)
+        for field, wrong in ("gpuSeconds", "1.000000"), ("cost", "0.01"):
+            told = dict(asked, **{field: wrong})
+            self.assertIn("the statement says", self.check(json.dumps(told), entries).stderr)
+            told = dict(asked, lines=[dict(asked["lines"][0], **{field: wrong}), *asked["lines"][1:]])
+            self.assertIn("line 1", self.check(json.dumps(told), entries).stderr)
+
+    def test_table_csv_and_page_have_the_same_total(self):
+        command = "usage", "statement", self.payer, self.month, "--prices", self.prices()
+        told = json.loads(self.subak(*command, "--output", "json"))
+        page = os.path.join(self.folder.name, "page.html")
+        table = self.subak(*command, "--page", page)
+        self.assertIn(told["gpuSeconds"], table)
+        self.assertIn(told["entries"]["sha256"], table)
+        lines = list(csv.DictReader(io.StringIO(self.subak(*command, "--output", "csv"))))
+        self.assertEqual([line["GPU SECONDS"] for line in lines], [line["gpuSeconds"] for line in told["lines"]])
+        with open(page, encoding="utf-8") as file:
+            text = file.read()
+        for wanted in told["cost"] + " EUR", told["gpuHours"], told["entries"]["sha256"], self.payer:
+            self.assertIn(wanted, text)
+        self.assertNotIn("<script", text)
+
+    def test_bad_input(self):
+        for month in "2026", "2026-13", "2026-00", "26-01", "2026-1", "2026-01-01", "next":
+            done = self.run_subak("usage", "statement", "", month)
+            self.assertEqual(done.returncode, 2, month)
+            self.assertIn("want a month such as 2026-10", done.stderr)
+        self.assertEqual(self.run_subak("usage", "statement", "nobody", self.month).returncode, 4)
+        gap = self.path("gap.yaml", "currency: EUR\ngpus:\n- {from: 2999-01-01, product: gpu, perHour: 1}\n")
+        done = self.run_subak("usage", "statement", "", self.month, "--prices", gap)
+        self.assertEqual(done.returncode, 2)
+        self.assertIn("has no price on some day of " + self.month, done.stderr)
+        told = json.loads(self.subak("usage", "statement", "", "1999-01", "--output", "json"))
+        self.assertEqual((told["entries"]["count"], told["lines"]), (0, []))
+
+
+if __name__ == "__main__":
+    unittest.main()
