@@ -1,6 +1,10 @@
 #include "server/api/calls/account_edit.h"
 
+#include <functional>
+#include <map>
+#include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 
 #include "server/api/convert/convert.h"
@@ -12,18 +16,47 @@ namespace {
 // Namespaces decide in the whole fleet which account a pod belongs to. A quota below an account
 // without a quota of its own raises the guarantee of that account. So it needs a quota in between
 // that bounds it.
-std::string beyond_subtree(const Caller& caller, const AccountSpec& spec, const AccountTree& tree) {
+// `has_quota`: true if the account of a path has a quota of its own after the edit.
+std::string beyond_subtree(const Caller& caller, const AccountSpec& spec,
+                           const std::function<bool(const std::string&)>& has_quota) {
   if (!spec.namespaces.empty()) return "want an admin to name namespaces";
   if (spec.quota.empty()) return "";
   std::string above = spec.path;
   while (above != caller.subtree) {
     const auto end = above.find_last_of("./");
     above.resize(end == std::string::npos ? 0 : end);
-    const AccountId id = tree.find(above);
-    if (id && !tree.node(id).spec.quota.empty()) return "";
+    if (has_quota(above)) return "";
     if (above.empty()) break;
   }
   return "want an admin to set a quota here, or first a quota of " + caller.subtree;
+}
+
+bool has_own_quota(const AccountTree& tree, const std::string& path) {
+  const AccountId id = tree.find(path);
+  return id && !tree.node(id).spec.quota.empty();
+}
+
+// The first change of a team admin that reaches beyond the subtree, and why; nullopt: there is
+// none. A quota that another change of the edit takes away bounds nothing.
+std::optional<std::pair<std::string, std::string>> first_beyond(const Caller& caller,
+                                                                const in::ApplyAccounts& edit,
+                                                                const AccountTree& tree) {
+  std::map<std::string_view, bool> quota_after;
+  for (const in::AccountChange& change : edit.changes) {
+    if (change.remove) quota_after[change.spec.path] = false;
+    if (!change.remove && !change.unchanged.quota)
+      quota_after[change.spec.path] = !change.spec.quota.empty();
+  }
+  const auto has_quota = [&](const std::string& path) {
+    const auto changed = quota_after.find(path);
+    return changed == quota_after.end() ? has_own_quota(tree, path) : changed->second;
+  };
+  for (const in::AccountChange& change : edit.changes) {
+    if (change.remove) continue;
+    std::string beyond = beyond_subtree(caller, change.spec, has_quota);
+    if (!beyond.empty()) return std::pair(change.spec.path, std::move(beyond));
+  }
+  return std::nullopt;
 }
 
 Call::Reactor* post(const Call& call, in::SetAccount edit, const RequestFingerprint& fingerprint,
@@ -67,7 +100,9 @@ Call::Reactor* edit_account(const Call& call, in::SetAccount edit,
   }
   if (call.caller().is_admin()) return post(call, std::move(edit), fingerprint, out);
   return call.read_then([call, edit = std::move(edit), fingerprint, out](const Engine& engine) {
-    const std::string beyond = beyond_subtree(call.caller(), edit.spec, engine.accounts());
+    const std::string beyond = beyond_subtree(
+        call.caller(), edit.spec,
+        [&engine](const std::string& path) { return has_own_quota(engine.accounts(), path); });
     if (beyond.empty()) {
       post(call, edit, fingerprint, out);
     } else {
@@ -85,10 +120,8 @@ Call::Reactor* apply_accounts(const Call& call, in::ApplyAccounts edit,
   }
   if (call.caller().is_admin()) return post(call, std::move(edit), fingerprint, out);
   return call.read_then([call, edit = std::move(edit), fingerprint, out](const Engine& engine) {
-    for (const in::AccountChange& change : edit.changes) {
-      const std::string beyond = beyond_subtree(call.caller(), change.spec, engine.accounts());
-      if (change.remove || beyond.empty()) continue;
-      call.deny(change.spec.path, beyond);
+    if (const auto beyond = first_beyond(call.caller(), edit, engine.accounts())) {
+      call.deny(beyond->first, beyond->second);
       return;
     }
     post(call, edit, fingerprint, out);

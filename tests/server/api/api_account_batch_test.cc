@@ -93,7 +93,7 @@ TEST_F(ApiAccountBatchTest, AnEditThatIsRefusedChangesNothing) {
   set(in, "ml.a", 9000);
   const grpc::Status refused = apply(in);
   EXPECT_EQ(refused.error_code(), grpc::FAILED_PRECONDITION);
-  EXPECT_THAT(refused.error_message(), testing::HasSubstr("ml.a: quota"));
+  EXPECT_THAT(refused.error_message(), testing::HasSubstr("ml: quota"));
   EXPECT_EQ(tree(), "");
   in.set_validate_only(true);
   in.mutable_changes(1)->mutable_account()->mutable_quota(0)->set_milligpu(7000);

@@ -227,6 +227,44 @@ TEST_F(ApiAuthTest, TeamAdminsDivideAQuotaButDoNotMakeOne) {
   EXPECT_TRUE(update().ok());
 }
 
+// A bound that the same edit takes away would bound nothing.
+TEST_F(ApiAuthTest, TeamAdminsDoNotMakeAQuotaByAnEditOfSeveralAccounts) {
+  start_tls();
+  as_admin();
+  const auto set = [](v1::ApplyAccountsRequest& in, const std::string& path, std::int64_t quota) {
+    v1::AccountChange* const change = in.add_changes();
+    change->mutable_account()->set_path(path);
+    change->mutable_update_mask()->add_paths("quota");
+    if (quota == 0) return;
+    auto* amount = change->mutable_account()->add_quota();
+    amount->set_product("gpu");
+    amount->set_milligpu(quota);
+  };
+  const auto apply = [&](const v1::ApplyAccountsRequest& in) {
+    v1::ApplyAccountsResponse out;
+    return run([&](auto* c) { return accounts_->ApplyAccounts(c, in, &out); }).error_code();
+  };
+  v1::ApplyAccountsRequest tree;
+  tree.set_reason("r");
+  set(tree, "ml", 0);
+  set(tree, "ml.vision", 4000);
+  set(tree, "ml.vision.a", 0);
+  set(tree, "bio", 0);
+  ASSERT_EQ(apply(tree), grpc::OK);
+  as_team();
+  v1::ApplyAccountsRequest in;
+  in.set_reason("r");
+  set(in, "ml.vision.a", 4000);
+  EXPECT_EQ(apply(in), grpc::OK) << "the quota of ml.vision bounds it";
+  v1::ApplyAccountsRequest more = in;
+  set(more, "ml.vision", 0);
+  EXPECT_EQ(apply(more), grpc::PERMISSION_DENIED);
+  set(in, "bio", 0);
+  EXPECT_EQ(apply(in), grpc::PERMISSION_DENIED);
+  set(tree, "ml.b", 0);
+  EXPECT_EQ(apply(tree), grpc::PERMISSION_DENIED) << "ml itself is not theirs";
+}
+
 TEST_F(ApiAuthTest, ReloadTakesNewTokensAndKeepsOldOnesOnAMistake) {
   start_tls();
   as_admin();
