@@ -20,6 +20,7 @@ void add_plan(Command root);
 void add_cluster(Command root);
 void add_usage(Command root);
 void add_audit(Command root);
+void add_policy(Command root);
 void add_admin(Command root);
 void add_sim(Command root);
 void add_migrate(Command root);

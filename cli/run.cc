@@ -40,6 +40,7 @@ void add_commands(Command root, const Parser& parser) {
   add_cluster(root);
   add_usage(root);
   add_audit(root);
+  add_policy(root);
   add_admin(root);
   add_install(root);
   add_preflight(root);

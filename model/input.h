@@ -145,14 +145,16 @@ struct DrainNode {
 };
 
 // Replaces the complete policy. If the policy is the same as before, the engine writes no fact.
-// kInvalid: a number is out of its range. kPrecondition: the half-life changes while an account has
-// usage, or the order becomes kUsageTick while a job runs.
+// kInvalid: a number is out of its range. kConflict: another policy than expected. kPrecondition:
+// the half-life changes and there is usage, or the order becomes kUsageTick and a job runs.
 struct SetPolicy {
   static constexpr std::string_view kName = "set_policy";
   Policy policy;
+  PolicyEdit edit;
   template <class V>
   void fields(V& v) {
     v(1, "policy", policy);
+    v(2, "edit", edit);
   }
 };
 
@@ -208,8 +210,7 @@ struct SetAccount {
   }
 };
 
-// Removes an account without jobs and without accounts below it. A `revision` other than 0 must be
-// the account's current revision.
+// Removes an account without jobs and without accounts below it. `revision`: as in SetAccount.
 // kNotFound: no such account. kConflict: the revision is not the current one. kPrecondition: the
 // account is the root, or it has children, GPUs or jobs.
 struct DeleteAccount {
@@ -253,10 +254,9 @@ struct AccountChange {
   friend bool operator==(const AccountChange&, const AccountChange&) = default;
 };
 
-// Makes all changes, or none. The engine checks the account tree as it is after all changes, so
-// their order has no influence. The reply has each account before and after the edit.
-// Errors: as for SetAccount and DeleteAccount; the error names the account. kInvalid: two changes
-// name one account. kConflict: another revision of the tree, or not the expected settings.
+// Makes all changes, or none. The engine checks the tree as it is after all changes, so their order
+// has no influence. Errors: as for SetAccount and DeleteAccount, with the account's name. kInvalid:
+// two changes of one account. kConflict: also another revision of the tree, or other settings.
 struct ApplyAccounts {
   static constexpr std::string_view kName = "apply_accounts";
   std::vector<AccountChange> changes;

@@ -142,6 +142,34 @@ struct Policy {
   friend bool operator==(const Policy&, const Policy&) = default;
 };
 
+// What a caller of an edit of the policy gives beside the policy.
+struct PolicyEdit {
+  std::string reason;
+  // Checks the edit, and changes nothing.
+  bool validate_only = false;
+  // True: before the edit, the policy must be `expected`.
+  bool expects = false;
+  Policy expected;
+  template <class V>
+  void fields(V& v) {
+    v(1, "reason", reason);
+    v(2, "validate_only", validate_only);
+    v(3, "expects", expects);
+    v(4, "expected", expected);
+  }
+  friend bool operator==(const PolicyEdit&, const PolicyEdit&) = default;
+};
+
+// One value of the policy as users see it (server/config/policy_keys.h).
+struct PolicyValue {
+  // The key as in the file, such as "patience", and its value in the form that the file has.
+  std::string key, value;
+  // The text of the help, and the form of the value, such as "DURATION".
+  std::string help, form;
+  // True: the configuration sets the key.
+  bool configured = false;
+};
+
 // System namespaces of every cluster: those of Kubernetes and Subak, and the default namespaces of
 // NVIDIA's operators. The array has full names, not prefixes, because any team may own a namespace
 // with the same prefix.

@@ -31,7 +31,7 @@ std::optional<Error> Driver::set_up(const Policy& policy) {
   nodes.cluster = kClusterName;
   nodes.nodes = workload_.nodes;
   nodes.reason = "simulation";
-  std::vector<in::Body> inputs{cluster, nodes, in::SetPolicy{policy}};
+  std::vector<in::Body> inputs{cluster, nodes, in::SetPolicy{policy, {}}};
   for (const Team& team : workload_.teams) {
     in::SetAccount account;
     account.spec.path = team.account;

@@ -145,7 +145,7 @@ class Toy {
       node.gpus = std::min(left, kNodeGpus);
     }
     send(std::move(nodes));
-    send(in::SetPolicy{options_.policy});
+    send(in::SetPolicy{options_.policy, {}});
     for (std::size_t i = 0; i < options_.shares.size(); ++i) {
       in::SetAccount set;
       set.spec.path = account(i);

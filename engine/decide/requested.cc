@@ -146,6 +146,7 @@ bool only_validates(const in::Body& body) {
   return std::visit(
       [](const auto& b) {
         if constexpr (requires { b.validate_only; }) return b.validate_only;
+        if constexpr (requires { b.edit.validate_only; }) return b.edit.validate_only;
         return false;
       },
       body);

@@ -48,6 +48,11 @@ void decide(Decision& d, const in::SetPolicy& i) {
   auto bad = [&](const char* field, DurationMs got, const char* want) {
     d.refuse({ErrorCode::kInvalid, field, std::to_string(got) + "ms", want}, "policy");
   };
+  if (i.edit.expects && !(i.edit.expected == d.s.policy())) {
+    return d.refuse({ErrorCode::kConflict, "policy", "",
+                     "the policy was changed meanwhile; read it again"},
+                    "policy");
+  }
   if (p == d.s.policy()) return;
   if (p.half_life_ms < 0 || (p.half_life_ms > 0 && p.half_life_ms < kMinuteMs)) {
     return bad("half_life", p.half_life_ms, "want at least 1m, or 0 for no decay");
@@ -78,7 +83,8 @@ void decide(Decision& d, const in::SetPolicy& i) {
                      "this baseline counts from an empty fleet: set it before anything runs"},
                     "policy");
   }
-  d.emit(fact::PolicySet{p, d.stamp("")});
+  if (i.edit.validate_only) return;
+  d.emit(fact::PolicySet{p, d.stamp(i.edit.reason)});
   must(d.s.policy() == p, "the policy is as the edit says");
 }
 

@@ -6,6 +6,7 @@
 #include "core/duration.h"
 #include "core/names.h"
 #include "core/printable.h"
+#include "server/config/policy_keys.h"
 #include "server/config/settings.h"
 #include "server/yaml/written_file.h"
 
@@ -24,7 +25,9 @@ struct Flags {
 std::string default_of(const Setting& setting) {
   if (setting.toggle) return "off";
   const Config config;
-  const Policy policy;
+  for (const PolicyValue& value : policy_values(config, Policy())) {
+    if (value.key == setting.key) return value.value;
+  }
   const std::map<std::string_view, std::string> values{
       {"state", config.state},
       {"databaseDurability", std::string(enum_name(config.database_durability))},
@@ -33,21 +36,6 @@ std::string default_of(const Setting& setting) {
       {"listenHttp", config.listen_http.text()},
       {"mode", std::string(enum_name(Mode::kObserve))},
       {"clusters", "one, " + std::string(names::kFirstCluster)},
-      {"order", std::string(enum_name(policy.order))},
-      {"halfLife", format_duration(policy.half_life_ms)},
-      {"hold", format_duration(policy.hold_ms)},
-      {"patience", format_duration(policy.patience_ms)},
-      {"reserveJobs", std::to_string(policy.reserve_jobs)},
-      {"reclaim", policy.reclaim ? "on" : "off"},
-      {"reclaimMinRun", format_duration(policy.reclaim_min_run_ms)},
-      {"reclaimMaxGrace", format_duration(policy.reclaim_max_grace_ms)},
-      {"keepWhole", std::to_string(policy.keep_whole)},
-      {"cliqueGangs", std::to_string(policy.clique_gangs)},
-      {"cpuPerGpu", std::to_string(policy.cpu_per_gpu_milli)},
-      {"memoryPerGpu", std::to_string(policy.memory_per_gpu_bytes)},
-      {"enforceTimeLimits", policy.enforce_time_limits ? "true" : "false"},
-      {"timeLimitGrace", format_duration(policy.time_limit_grace_ms)},
-      {"defaultTimeLimit", format_duration(policy.default_time_limit_ms)},
       {"breakGlassGroup", config.break_glass_group},
       {"loopbackAdmin", config.loopback_admin ? "true" : "false"},
       {"deviceClaims", std::string(enum_name(config.claims.devices))},

@@ -121,7 +121,7 @@ std::vector<in::Body> edits_for(const Config& config, const View& view,
   std::vector<in::Body> edits;
   if (view.seq == 0) edits.emplace_back(in::Finalize{known_fact_version(), "new store", false});
   const Policy policy = config.policy_over(view.policy);
-  if (policy != view.policy) edits.emplace_back(in::SetPolicy{policy});
+  if (policy != view.policy) edits.emplace_back(in::SetPolicy{policy, {}});
   for (const ClusterConfig& cluster : named_clusters(config, view)) {
     edit_cluster(config, cluster, find(view, cluster.name), last, edits);
   }
@@ -149,7 +149,7 @@ std::vector<std::string> differences(const std::vector<in::Body>& edits, const V
 std::vector<std::string> policy_differences(const Config& config, const View& view) {
   const Policy policy = config.policy_over(view.policy);
   if (policy == view.policy) return {};
-  return differences({in::SetPolicy{policy}}, view);
+  return differences({in::SetPolicy{policy, {}}}, view);
 }
 
 std::optional<Error> configure(const Config& config, Runtime& runtime, Store& store) {

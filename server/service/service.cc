@@ -11,6 +11,7 @@
 
 #include "core/limits.h"
 #include "model/fact.h"
+#include "server/config/policy_keys.h"
 #include "server/leader/data_loss.h"
 #include "server/log/log.h"
 #include "server/runtime/fatal.h"
@@ -160,6 +161,12 @@ void Service::Impl::make_api() {
   };
   api_options.reads.warnings = [this] {
     return recovered ? warnings() : std::vector<std::string>();
+  };
+  api_options.reads.policy_values = [this](const Policy& policy) {
+    return policy_values(config, policy);
+  };
+  api_options.reads.policy_with = [this](const Policy& policy, const auto& changes) {
+    return policy_with(config, policy, changes);
   };
   if (!config.prometheus.empty()) api_options.activity = &activity;
   api_options.show_idle_holders = config.show_idle_holders;

@@ -187,6 +187,26 @@ class Commands(Service):
         self.assertEqual(self.json("account", "get", name)["quota"], before)
         self.assertIn(f"{name}.b", self.fails(4, *undo))
 
+    def test_policy(self):
+        self.assertIn("patience", self.ok("policy", "get"))
+        before = self.ok("policy", "get", "patience").strip()
+        set_it = "policy", "set", "patience=3h", "keepWhole=2", "--reason", "gangs wait too long"
+        self.assertIn(f"patience: {before} -> 3h", self.ok(*set_it, "--dry-run"))
+        self.assertEqual(self.ok("policy", "get", "patience").strip(), before)
+        self.assertIn("keepWhole: 0 -> 2", self.ok(*set_it))
+        self.assertEqual(self.ok("policy", "get", "patience").strip(), "3h")
+        self.assertIn("nothing changed", self.ok(*set_it))
+        self.assertIn("gangs wait too long", self.ok("audit", "--subject", "policy"))
+        self.fails(4, "policy", "get", "nothing")
+        self.fails(2, "policy", "set", "patience", "--reason", "x")
+        for change, wanted in (
+            ("patience=soon", "patience"), ("hold=0s", "hold"), ("order=usage-tick", "order"), ("reserveJobs=-1", "reserveJobs")
+        ):
+            self.assertIn(wanted, self.fails(1, "policy", "set", change, "--reason", "x"))
+        self.fails(4, "policy", "set", "nothing=1", "--reason", "x")
+        self.assertIn("each key once", self.fails(1, "policy", "set", "hold=2m", "hold=3m", "--reason", "x"))
+        self.ok("policy", "set", f"patience={before}", "keepWhole=0", "--reason", "back")
+
     def test_delete_waits_for_the_jobs_of_a_drained_account(self):
         cluster, name = self.cluster(), self.account()
         self.ok("account", "set", name + ".a", "--reason", "x")

@@ -132,7 +132,7 @@ TEST(Engine, PatienceKeepsNodesForTheNeediestThatDoesNotFit) {
   Policy policy;
   policy.patience_ms = kHourMs;
   policy.hold_ms = kDayMs;
-  engine.apply(at(0, in::SetPolicy{policy}));
+  engine.apply(at(0, in::SetPolicy{policy, {}}));
   engine.apply(at(0, submit("b", whole(1, 4))));
   engine.apply(at(0, submit("b", whole(1, 4))));
   engine.apply(at(0, submit("b", whole(1, 8))));

@@ -30,7 +30,7 @@ std::vector<in::Body> Users::set_up(sim::Rng& rng, bool reclaims) {
     policy.order = OrderPolicy::kTargetShare;
     policy.reclaim_min_run_ms = policy.hold_ms / kMinuteMs % 4 * 20 * kSecondMs;
   }
-  all.emplace_back(in::SetPolicy{policy});
+  all.emplace_back(in::SetPolicy{policy, {}});
   MilliGpu promised = 12'000;  // what an account below may have: what the one above it has
   for (const char* path : kAccounts) {
     in::SetAccount account;

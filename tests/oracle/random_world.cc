@@ -90,7 +90,7 @@ void RandomWorld::set_up() {
   if (options_.beside) policy.cpu_per_gpu_milli = rng_.between(0, 4) * 1000;
   policy.order = kOrders[rng_.below(std::size(kOrders))];
   choose_rules(policy);
-  planned_.emplace_back(in::SetPolicy{policy});
+  planned_.emplace_back(in::SetPolicy{policy, {}});
   in::ImportNodes import;
   import.cluster = "bare";
   for (std::size_t i = 0; i < kNodes; i += 2) {
@@ -349,7 +349,7 @@ in::Body RandomWorld::change_policy() {
   policy.order = kOrders[rng_.below(std::size(kOrders))];
   if (rng_.percent(50)) policy.system_namespaces = {"nobodys"};
   choose_rules(policy);
-  return in::SetPolicy{policy};
+  return in::SetPolicy{policy, {}};
 }
 
 // A cluster that comes and goes, with idle nodes; the others are always in use.

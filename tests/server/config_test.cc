@@ -416,7 +416,8 @@ TEST_F(Start, AReplicaIsToldOnlyWhatIsItsOwn) {
                                                    ": want no such key beside follow"));
     }
   }
-  EXPECT_THAT(error_of(good, "tokens: t\n"), HasSubstr(":3: tokens: want no such key beside follow"));
+  EXPECT_THAT(error_of(good, "tokens: t\n"),
+              HasSubstr(":3: tokens: want no such key beside follow"));
   EXPECT_THAT(error_of({"--follow", "127.0.0.1:9444"}), HasSubstr("want tlsCert and tlsKey"));
   EXPECT_THAT(error_of({"--follow", "leader:9444", "--tls-cert", "c", "--tls-key", "k"}),
               HasSubstr("want followToken"));

@@ -263,7 +263,7 @@ TEST_F(PageTest, ClaimsAndWhatIsLent) {
   Policy policy = engine_.policy();
   policy.reclaim = true;
   policy.reclaim_min_run_ms = 0;
-  apply(in::SetPolicy{policy});
+  apply(in::SetPolicy{policy, {}});
   in::SetAccount owner;
   owner.reason = "test";
   owner.spec.path = "bio";

@@ -303,7 +303,7 @@ bool mend(Engine& engine, const Explanation& why, const Reason& reason) {
       if (is_promise(reason)) {
         Policy policy = engine.policy();
         policy.reclaim = false;
-        return apply(engine, in::SetPolicy{policy}) && apply(engine, in::Pass{});
+        return apply(engine, in::SetPolicy{policy, {}}) && apply(engine, in::Pass{});
       }
       return free_account(engine, reason.subject);
     case ReasonToken::kWaitingForNodes:
@@ -313,7 +313,7 @@ bool mend(Engine& engine, const Explanation& why, const Reason& reason) {
       Policy policy = engine.policy();
       policy.patience_ms = 0;
       policy.keep_whole = 0;
-      return apply(engine, in::SetPolicy{policy}) && apply(engine, in::Pass{});
+      return apply(engine, in::SetPolicy{policy, {}}) && apply(engine, in::Pass{});
     }
     case ReasonToken::kWaitingForCapacity:
     case ReasonToken::kTopologyPlacementFailed:
@@ -323,7 +323,7 @@ bool mend(Engine& engine, const Explanation& why, const Reason& reason) {
       if (reason.subject == "compute-domain") {  // reserved nodes may be in the way too
         Policy policy = engine.policy();
         policy.clique_gangs = 0;
-        return apply(engine, in::SetPolicy{policy});
+        return apply(engine, in::SetPolicy{policy, {}});
       }
       return true;
     case ReasonToken::kNodeConditions:

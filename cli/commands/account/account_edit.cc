@@ -159,7 +159,9 @@ int delete_subtree(Session& s, const DeleteCommand& o) {
 }
 
 int drain_and_delete(Session& s, const DeleteCommand& o) {
-  if (o.options.dry_run) throw usage_failure("--drain: want it without --dry-run", "");
+  if (o.options.dry_run)
+    throw usage_failure("--drain: want it without --dry-run",
+                        "subak job list --account PATH shows the jobs to wait for");
   AccountWish wish;
   wish.path = o.path;
   wish.draining = true;

@@ -59,7 +59,9 @@ Span put_groups(const std::vector<std::string>& by, v1::ReportUsageRequest& requ
     const auto known = std::find_if(std::begin(kSpans), std::end(kSpans),
                                     [&](const auto& s) { return s.first == group; });
     if (known != std::end(kSpans)) {
-      if (span != Span::kAll) throw usage_failure("--by: want only one of day, week and month", "");
+      if (span != Span::kAll)
+        throw usage_failure("--by: want only one of day, week and month",
+                            "run the command once for each");
       span = known->second;
       request.set_by_day(true);
     } else if (group == "user")

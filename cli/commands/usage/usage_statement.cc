@@ -64,8 +64,11 @@ void print_statement(Session& s, const Statement& statement) {
 int make_statement(Session& s, const StatementCommand& o) {
   const auto month = month_of(o.month);
   if (!month)
-    throw usage_failure("MONTH: was \"" + o.month + "\", want a month such as 2026-10", "");
-  if (s.form() == Form::kYaml) throw usage_failure("--output: want table, json or csv", "");
+    throw usage_failure("MONTH: was \"" + o.month + "\", want a month such as 2026-10",
+                        "a statement has one month, in UTC");
+  if (s.form() == Form::kYaml)
+    throw usage_failure("--output: was yaml, want table, json or csv",
+                        "--page writes a page to print");
   const std::optional<PriceList> prices = read_prices(o.price_file);
   if (!o.account.empty()) s.must_be_account(o.account);
   const bool open = is_open(s, o.account, *month);

@@ -231,4 +231,81 @@ AdminService::Reactor* AdminService::AcceptLoss(Context* context, const v1::Acce
   return call.done();
 }
 
+namespace {
+
+// A call names each key once, and there are fewer keys than this.
+constexpr std::int64_t kMostChanges = 64;
+
+using Changes = std::vector<std::pair<std::string, std::string>>;
+
+// Writes the values of `now`. `before`: the policy before a change.
+void put_values(const ApiOptions& options, const Policy& before, const Policy& now,
+                v1::PolicyResponse* out) {
+  if (!options.reads.policy_values) return;
+  const std::vector<PolicyValue> was = options.reads.policy_values(before);
+  std::size_t i = 0;
+  for (PolicyValue& value : options.reads.policy_values(now)) {
+    v1::PolicyResponse::Value* const one = out->add_values();
+    if (was[i].value != value.value) one->set_before(was[i].value);
+    ++i;
+    one->set_key(std::move(value.key));
+    one->set_value(std::move(value.value));
+    one->set_configured(value.configured);
+    one->set_help(std::move(value.help));
+    one->set_form(std::move(value.form));
+  }
+}
+
+Result<Policy> with_changes(const ApiOptions& options, const Policy& now, const Changes& changes) {
+  if (options.reads.policy_with) return options.reads.policy_with(now, changes);
+  return Error{ErrorCode::kNotFound, "changes", "", "this service has no keys of the policy"};
+}
+
+}  // namespace
+
+AdminService::Reactor* AdminService::GetPolicy(Context* context, const v1::GetPolicyRequest* /*in*/,
+                                               v1::PolicyResponse* out) {
+  Call call(shared_, context);
+  if (!call.allow(Role::kViewer)) return call.reactor();
+  return call.read([out, &shared = shared_](const Engine& engine) -> std::optional<Error> {
+    put_values(shared.options, engine.policy(), engine.policy(), out);
+    return std::nullopt;
+  });
+}
+
+AdminService::Reactor* AdminService::SetPolicy(Context* context, const v1::SetPolicyRequest* in,
+                                               v1::PolicyResponse* out) {
+  Call call(shared_, context);
+  if (!call.allow_change(Role::kAdmin)) return call.reactor();
+  Check check;
+  in::SetPolicy body;
+  body.edit.reason = get_reason(check, in->reason(), true);
+  body.edit.validate_only = in->validate_only();
+  body.edit.expects = true;
+  check.name("request_id", in->request_id(), false);
+  check.number("changes", in->changes_size(), 1, kMostChanges);
+  Changes changes;
+  for (int i = 0; i < in->changes_size() && check.ok(); ++i) {
+    const auto scope = check.in("changes", i);
+    changes.emplace_back(check.name("key", in->changes(i).key(), true),
+                         check.name("value", in->changes(i).value(), true));
+  }
+  if (!check.ok()) return call.fail(check.error());
+  return call.read_then([call, in, out, body, changes, &shared = shared_](const Engine& engine) {
+    in::SetPolicy edit = body;
+    edit.edit.expected = engine.policy();
+    Result<Policy> next = with_changes(shared.options, engine.policy(), changes);
+    if (!next) {
+      call.fail(next.error());
+      return;
+    }
+    edit.policy = *next;
+    call.post(edit, fingerprint_of(*in), [edit, out, &shared](const Reply& reply) {
+      out->set_repeated_request(reply.repeated);
+      const Policy& before = reply.repeated ? edit.policy : edit.edit.expected;
+      put_values(shared.options, before, edit.policy, out);
+    });
+  });
+}
+
 }  // namespace subak::api

@@ -41,6 +41,12 @@ class AdminService final : public v1::AdminService::CallbackService {
   // before and after the call.
   Reactor* AcceptClock(Context* context, const v1::AcceptClockRequest* in,
                        v1::AcceptClockResponse* out) override;
+  // Role viewer. Returns the policy in force.
+  Reactor* GetPolicy(Context* context, const v1::GetPolicyRequest* in,
+                     v1::PolicyResponse* out) override;
+  // Role admin; only the leader answers. Changes values that the configuration does not set.
+  Reactor* SetPolicy(Context* context, const v1::SetPolicyRequest* in,
+                     v1::PolicyResponse* out) override;
   // Role admin. Declares all facts after `until` lost. If the store is not shared with other
   // processes, it cannot lose facts, and the call gets FAILED_PRECONDITION.
   Reactor* AcceptLoss(Context* context, const v1::AcceptLossRequest* in,

@@ -6,6 +6,7 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "admission/policy_config.h"
@@ -62,6 +63,12 @@ struct ServiceReads {
   // edge of this service follows the cluster.
   std::function<std::shared_ptr<const std::vector<ComputeDomainRow>>(std::string_view cluster)>
       compute_domains;
+  // Returns the values of a policy for users, and a policy with other values. Any thread may call
+  // them. null: GetPolicy has no values, and SetPolicy knows no key.
+  std::function<std::vector<PolicyValue>(const Policy&)> policy_values;
+  std::function<Result<Policy>(const Policy&,
+                               const std::vector<std::pair<std::string, std::string>>&)>
+      policy_with;
 };
 
 // The options of the API server.

@@ -56,7 +56,7 @@ void get_rules(Check& check, const v1::AdmissionRules& rules, View& view, Admiss
     one.name = row.name();
     one.accounts.assign(row.accounts().begin(), row.accounts().end());
   }
-  check.take(bounds::check(in::Body(in::SetPolicy{view.policy})));
+  check.take(bounds::check(in::Body(in::SetPolicy{view.policy, {}})));
   if (!fits(check, "gpu_kinds", rules.gpu_kinds(), limits::kMaxNodeListItems)) return;
   for (const std::string& kind : rules.gpu_kinds()) {
     config.extra_gpu_resources.push_back(check.name("gpu_kinds", kind, true));

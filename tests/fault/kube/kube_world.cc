@@ -280,7 +280,7 @@ void KubeWorld::set_up() {
   policy.default_time_limit_ms = kHourMs;
   policy.reclaim = options_.reclaims;
   policy.reclaim_min_run_ms = kMinRunMs;
-  ask(in::SetPolicy{policy});
+  ask(in::SetPolicy{policy, {}});
   for (const char* path : kAccounts) ask(account_of(path, options_.reclaims));
   settle();
 }
