@@ -172,6 +172,7 @@ void warn_of_borrowers(Decision& d, AccountId id, std::span<const ProductDemand>
   std::vector<Holder> holders;
   for (const JobId each : d.s.jobs().table().ids()) {
     const state::Job& job = d.s.jobs().at(each);
+    if (job.leaf == kUnassigned) continue;
     MilliGpu held = 0;
     for (const state::Pod& pod : job.pods) held += pod.slot.milligpu;
     if (held > 0 && is_below(d.s.tree(), job.leaf, id)) {
