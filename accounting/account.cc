@@ -1,10 +1,20 @@
 #include "accounting/account.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "core/must.h"
 
 namespace subak {
+
+std::shared_ptr<const ExtraLimits> extra_limits_of(
+    const AccountSpec& spec, std::vector<std::pair<ProductId, MilliGpu>> user_gpus) {
+  if (spec.job_limits.empty() && spec.user_limits.empty()) return nullptr;
+  std::sort(user_gpus.begin(), user_gpus.end());
+  return std::make_shared<const ExtraLimits>(
+      ExtraLimits{parse_job_limits(spec.job_limits, "job_limits").value(), std::move(user_gpus),
+                  parse_user_limits(spec.user_limits, "user_limits").value().jobs});
+}
 
 ProductLevel& Holdings::add_level(ProductId product) {
   const auto place = std::find_if(levels_.begin(), levels_.end(),

@@ -8,6 +8,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -17,6 +18,7 @@
 
 #include "accounting/amounts.h"
 #include "accounting/decay.h"
+#include "accounting/limits/job_limits.h"
 #include "core/error.h"
 #include "core/ids.h"
 #include "core/must.h"
@@ -78,6 +80,10 @@ struct AccountSpec {
   bool draining = false;
   // Whether jobs of the account end at their time limit.
   TimeLimits time_limits = TimeLimits::kInherit;
+  // Limits on the account's jobs, and limits for each of its users, as lists
+  // (accounting/limits/job_limits.h). An empty text has no limits. A user is each user account at
+  // or below the account, counted by itself.
+  std::string job_limits, user_limits;
 
   template <class V>
   void fields(V& v) {
@@ -92,6 +98,8 @@ struct AccountSpec {
     v(9, "held", held);
     v(10, "draining", draining);
     v(11, "time_limits", time_limits);
+    v(12, "job_limits", job_limits);
+    v(13, "user_limits", user_limits);
   }
   friend bool operator==(const AccountSpec&, const AccountSpec&) = default;
 };
@@ -104,11 +112,25 @@ struct BorrowBound {
   // bound of its own.
   ProductAmounts by_product;
 };
-// The bounds on single products of `borrow` and `lend`, with product ids (BorrowBound::by_product
-// has names).
+// The amounts of single products of `borrow`, `lend` and `user_limits`, with product ids
+// (BorrowBound::by_product has names).
 struct BorrowAmounts {
   std::vector<std::pair<ProductId, MilliGpu>> borrow, lend;
+  // The GPUs in `user_limits`.
+  std::vector<std::pair<ProductId, MilliGpu>> user_gpus = {};
 };
+// The limits of a spec besides `limit`.
+struct ExtraLimits {
+  JobLimits jobs;
+  // For each user: the most GPUs by product id, where id 0 stands for any product, and the limits
+  // on jobs.
+  std::vector<std::pair<ProductId, MilliGpu>> user_gpus;
+  JobLimits user_jobs;
+};
+// Returns the limits of a valid spec besides `limit`. nullptr: it has none. `user_gpus` has the
+// GPUs of its `user_limits`, by product id.
+std::shared_ptr<const ExtraLimits> extra_limits_of(
+    const AccountSpec& spec, std::vector<std::pair<ProductId, MilliGpu>> user_gpus);
 // Parses the `borrow` or `lend` of a spec. If the text is no list of amounts, the error is kInvalid
 // and names `field`.
 Result<BorrowBound> parse_borrow(std::string_view text, std::string_view field);
@@ -268,6 +290,26 @@ struct Lending {
   std::optional<MilliGpu> most_lent(ProductId product) const;
 };
 
+// The limits of a spec, parsed once for each edit.
+struct AccountLimits {
+  // The most GPUs at once by product id; id 0 stands for any product.
+  std::vector<std::pair<ProductId, MilliGpu>> gpus;
+  // The limits besides `gpus`. nullptr: the account has none.
+  std::shared_ptr<const ExtraLimits> extra;
+};
+
+// What counts of the jobs at or below an account, besides the GPUs that they hold.
+struct JobCounts {
+  // The sums of all jobs that hold GPUs or have a claim.
+  JobSums sums;
+  // The GPUs that claims reserve, by product; each amount is above 0. They are a part of the
+  // account's holdings, and count for every rule and for the order of the queue, but add nothing to
+  // the account's usage.
+  std::vector<std::pair<ProductId, MilliGpu>> claimed;
+  // The number of jobs in `sums` that count because of their claims.
+  std::int64_t claiming = 0;
+};
+
 // One account of the tree, with its state. The tree has its accounts in a dense vector, by id.
 // Children are ordered by id. Any account may have jobs, even an account that has users. The fields
 // that a pass reads of every sibling come first, in a cache line of their own. The meters follow,
@@ -288,13 +330,11 @@ struct alignas(64) AccountNode {
   MilliGpu quota_total = 0;
   // The account's usage, surplus and adjustment. The meters stay when the account is removed.
   alignas(64) AccountMeters meters;
-  // Quota and limit by product id; id 0 stands for any product. `quota` is the effective quota: the
-  // account's own quota, or else the sum of its children's quotas.
-  std::vector<std::pair<ProductId, MilliGpu>> quota, limit;
-  // The part of `holdings` that claims set aside, by product; each amount is above 0. The claimed
-  // part counts for every rule and for the order of the queue, but adds nothing to the account's
-  // usage.
-  std::vector<std::pair<ProductId, MilliGpu>> claimed;
+  // Quota by product id; id 0 stands for any product. `quota` is the effective quota: the account's
+  // own quota, or else the sum of its children's quotas.
+  std::vector<std::pair<ProductId, MilliGpu>> quota;
+  AccountLimits limits;
+  JobCounts jobs;
   // `borrow` and `lend` of the spec, parsed once for each edit.
   Lending lending;
   // The live children, by id.

@@ -28,6 +28,11 @@ const NamedQuota* QuotaSums::named(ProductId product) const {
 
 void QuotaSums::edited(const Nodes& nodes, AccountId id) {
   const AccountNode& node = nodes[id.value];
+  if (node.limits.extra != nullptr && !node.removed) {
+    extra_limits_.insert(id);
+  } else {
+    extra_limits_.erase(id);
+  }
   for (NamedQuota& quota : named_) quota.refresh(nodes, id);
   for (UnlentQuota& quota : unlent_) quota.refresh(nodes, id);
   for (const auto& [product, amount] : node.quota) {
@@ -55,6 +60,10 @@ void QuotaSums::changed(const Nodes& nodes, AccountId leaf, ProductId product) {
 }
 
 void QuotaSums::check(const Nodes& nodes) const {
+  for (const AccountNode& node : nodes) {
+    const bool extra = node.limits.extra != nullptr && !node.removed;
+    assert(extra_limits_.contains(node.id) == (extra && bool(node.id)));
+  }
   for (const NamedQuota& quota : named_) assert(quota == made(NamedQuota(quota.product()), nodes));
   for (const UnlentQuota& quota : unlent_) {
     assert(quota.total() == made(UnlentQuota(quota.product()), nodes).total());

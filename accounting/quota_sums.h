@@ -3,6 +3,7 @@
 //   - for each product that some quota names (such as H100=4), the GPUs that these quotas guarantee
 //     (accounting/named_quota.h)
 //   - the part of unused quota that accounts do not lend (accounting/unlent_quota.h)
+//   - the accounts that limit more than GPUs (ExtraLimits)
 //
 // If no quota names a product and no account has a `lend`, there are no sums, so a start costs
 // nothing here.
@@ -11,6 +12,7 @@
 // Threads: one at a time; AccountTree owns one object and reports changes to it.
 #pragma once
 
+#include <set>
 #include <span>
 #include <vector>
 
@@ -53,6 +55,9 @@ class QuotaSums {
   // one for each product that some quota names. The list is empty if no account ever had a `lend`.
   std::span<const UnlentQuota> unlent() const { return unlent_; }
 
+  // Returns the accounts with limits besides GPUs (ExtraLimits), by id.
+  const std::set<AccountId>& extra_limits() const { return extra_limits_; }
+
   // Computes all sums from the accounts again, and asserts that the stored sums are equal.
   // O(accounts); for tests.
   void check(const Nodes& nodes) const;
@@ -60,6 +65,7 @@ class QuotaSums {
  private:
   std::vector<NamedQuota> named_;
   std::vector<UnlentQuota> unlent_;
+  std::set<AccountId> extra_limits_;
 };
 
 }  // namespace subak

@@ -43,15 +43,15 @@ Amounts quota_of_children(const AccountTree& tree, const AccountNode& parent) {
 
 // Returns the milli-GPU for which the account's meters run: what it holds, without what claims set
 // aside.
-MilliGpu metered(const AccountNode& node) { return node.alloc() - sum_of(node.claimed); }
+MilliGpu metered(const AccountNode& node) { return node.alloc() - sum_of(node.jobs.claimed); }
 
 // Returns the part of metered() that the account's quota does not cover: the rate of its surplus.
 MilliGpu beyond_quota(const AccountNode& node) {
   if (node.quota.empty()) [[likely]]
     return metered(node);
-  if (node.claimed.empty()) return uncovered(node.quota, node.holdings.levels(), {});
+  if (node.jobs.claimed.empty()) return uncovered(node.quota, node.holdings.levels(), {});
   std::vector<ProductLevel> levels(node.holdings.levels().begin(), node.holdings.levels().end());
-  for (ProductLevel& level : levels) level.held -= amount_of(node.claimed, level.product);
+  for (ProductLevel& level : levels) level.held -= amount_of(node.jobs.claimed, level.product);
   return uncovered(node.quota, levels, {});
 }
 
@@ -72,6 +72,7 @@ void check_account(const AccountTree& tree, const AccountNode& n) {
     below += child.below;
   }
   assert(children <= n.alloc());
+  assert(n.jobs.sums.jobs >= 0 && n.jobs.sums.rate >= 0 && n.jobs.sums.rate <= running + held);
   assert(below == n.below);
   assert(std::is_sorted(n.children.begin(), n.children.end()));
   for (const auto& [product, amount] : n.quota) quota += amount;
@@ -162,7 +163,7 @@ void AccountTree::set(AccountId id, const AccountSpec& spec, std::int64_t revisi
   names_.set_namespaces(id, node.spec.namespaces, spec.namespaces);
   node.spec = spec;
   node.revision = revision;
-  node.limit = sorted(limit);
+  node.limits = {sorted(limit), extra_limits_of(spec, by_product.user_gpus)};
   node.lending = {parse_borrow(spec.borrow, "borrow").value().total,
                   parse_borrow(spec.lend, "lend").value().total, sorted(by_product.borrow),
                   sorted(by_product.lend)};
@@ -229,6 +230,7 @@ void AccountTree::remove(AccountId id, TimeMs now) {
   names_.remove(node.spec.path, id);
   node.removed = true;
   node.quota.clear();  // it promises nothing until it is created again
+  node.limits.extra.reset();
   node.quota_total = 0;
   node.below = 0;
   for (AccountId above = node.parent; above; above = at(above).parent) --at(above).below;
@@ -290,27 +292,32 @@ void AccountTree::change_path(AccountId leaf, ProductId product, MilliGpu held, 
   if (delta != 0) quota_sums_.changed(nodes_, leaf, product);
 }
 
-void AccountTree::claim(AccountId leaf, ProductId product, MilliGpu amount) {
-  if (amount == 0) return;
+void AccountTree::claim(AccountId leaf, std::span<const ProductDemand> amounts, int sign) {
   for (AccountId id = leaf; id; id = at(id).parent) {
     AccountNode& node = at(id);
     must(!node.removed, "a removed account claims nothing");
     ++node.changes;
-    node.holdings.change(product, amount, 0);
-    const auto at_product = std::find_if(node.claimed.begin(), node.claimed.end(),
-                                         [&](const auto& entry) { return entry.first == product; });
-    if (at_product == node.claimed.end()) {
-      must(amount >= 0, "a claim ends that began");
-      node.claimed.emplace_back(product, amount);
-    } else if ((at_product->second += amount) == 0) {
-      node.claimed.erase(at_product);
-    } else {
-      must(at_product->second > 0, "a claim ends that began");
+    node.jobs.sums.jobs += sign;
+    node.jobs.claiming += sign;
+    must(node.jobs.claiming >= 0, "a claim ends that began");
+    for (const auto& [product, amount] : amounts) {
+      node.holdings.change(product, sign * amount, 0);
+      add_amount(node.jobs.claimed, product, sign * amount);
+      must(amount_of(node.jobs.claimed, product) >= 0, "a claim ends that began");
     }
+    std::erase_if(node.jobs.claimed, [](const auto& entry) { return entry.second == 0; });
   }
-  claimed_ += amount;
+  claimed_ += sign * sum_of(amounts);
   must(claimed_ >= 0, "a claim ends that began");
-  quota_sums_.changed(nodes_, leaf, product);
+  for (const auto& [product, amount] : amounts) quota_sums_.changed(nodes_, leaf, product);
+}
+
+void AccountTree::add_sums(AccountId leaf, const JobSums& more) {
+  for (AccountId id = leaf; id; id = at(id).parent) {
+    JobSums& sums = at(id).jobs.sums;
+    sums += more;
+    must(sums.jobs >= 0 && sums.rate >= 0, "a job ends that began");
+  }
 }
 
 void AccountTree::restore_meters(AccountId id, const AccountMeters::State& meters) {

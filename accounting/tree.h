@@ -92,12 +92,6 @@ class AccountTree {
     assert(exists(id));
     return nodes_[id.value];
   }
-  // Prefetches the figures of the account that a pass reads: allocation, surplus and adjustment.
-  void prefetch(AccountId id) const {
-    const AccountNode* const node = nodes_.data() + id.value;
-    __builtin_prefetch(node);
-    node->meters.prefetch_surplus();
-  }
   // True if the account exists or was removed: the history of a removed account stays.
   bool exists(AccountId id) const {
     return id.value != 0 && id.value < nodes_.size() && nodes_[id.value].id == id;
@@ -123,10 +117,12 @@ class AccountTree {
   // changes only from the account's last change on.
   void release(AccountId leaf, ProductId product, MilliGpu amount, bool was_running, TimeMs now);
 
-  // Begins a claim, or ends a claim if the amount is negative. A claim sets GPUs aside for a job
-  // while other jobs still hold them. The amount counts as held for every account on the path, but
-  // no meter changes.
-  void claim(AccountId leaf, ProductId product, MilliGpu amount);
+  // Begins a claim of a job, or ends it (`sign` -1). A claim sets GPUs aside for a job while other
+  // jobs still hold them. The amounts count as held for every account on the path, and the job
+  // counts for limits on jobs, but no meter changes.
+  void claim(AccountId leaf, std::span<const ProductDemand> amounts, int sign = 1);
+  // Adds `more`, which may be negative, to the sums of jobs of every account on the path. O(depth).
+  void add_sums(AccountId leaf, const JobSums& more);
 
   // Returns the sums for rules that depend on the quotas of other accounts. Pass nodes() to the
   // functions of these sums.
@@ -199,6 +195,12 @@ class AccountTree {
   MilliGpu claimed_ = 0;  // the milli-GPU of all claims together
 };
 
+// Prefetches the figures of the account that a pass reads: allocation, surplus and adjustment.
+inline void prefetch(const AccountTree& tree, AccountId id) {
+  const AccountNode* const node = tree.nodes().data() + id.value;
+  __builtin_prefetch(node);
+  node->meters.prefetch_surplus();
+}
 // Returns true if `below` is `account` or below it. O(depth).
 bool is_below(const AccountTree& tree, AccountId below, AccountId account);
 // Returns the parent of any path, even if no account has the path. Returns none for the root, or if

@@ -206,6 +206,14 @@ std::optional<Error> AccountTree::check(const AccountSpec& spec) const {
   if (auto error = check_amounts(spec.limit, "limit")) return error;
   if (auto borrow = parse_borrow(spec.borrow, "borrow"); !borrow) return borrow.error();
   if (auto error = check_lend(spec)) return error;
+  if (auto limits = parse_job_limits(spec.job_limits, "job_limits"); !limits) return limits.error();
+  const auto user_limits = parse_user_limits(spec.user_limits, "user_limits");
+  if (!user_limits) return user_limits.error();
+  if (spec.user && !spec.user_limits.empty()) {
+    return invalid("user_limits", spec.user_limits,
+                   "want none: a user has no users; set job_limits or limit");
+  }
+  if (auto error = check_amounts(user_limits->gpus, "user_limits")) return error;
   return check_namespaces(*this, spec);
 }
 

@@ -2,9 +2,11 @@
 #include <algorithm>
 #include <optional>
 
+#include "accounting/quota/rule_text.h"
 #include "admission/policy_parts.h"
 #include "core/cut.h"
 #include "core/decimal.h"
+#include "core/duration.h"
 #include "core/names.h"
 #include "model/policy.h"
 #include "placement/tables/least_costs.h"
@@ -111,10 +113,49 @@ ProductDemand demand_of(const Context& c, const PodShape& shape, MilliGpu amount
   return {one ? c.view.accounts->product(shape.products.front()) : ProductId(), amount};
 }
 
+namespace {
+
+// What limits on jobs count of the pod's job. Without a time limit, the policy's default says how
+// long the job is expected to run.
+JobDemand job_demand(const Context& c, const Pod& pod) {
+  JobDemand job;
+  job.jobs = 1;
+  job.time_limit_ms = pod.time_limit_ms;
+  job.planned_ms = job.time_limit_ms != 0 ? job.time_limit_ms : c.view.policy.default_time_limit_ms;
+  return job;
+}
+
+Decision over_extra_limit(const Context& c, const Pod& pod, const Binding& rule,
+                          const std::string& name, const std::string& what) {
+  const std::string_view product =
+      rule.product ? c.view.accounts->product_name(rule.product) : std::string_view();
+  const std::string allowed = rule_text(rule, name, product);
+  if (rule.kind == BindingKind::kTime || rule.kind == BindingKind::kMinutes) {
+    const bool has_limit = pod.time_limit_ms != 0;
+    return denied(Because::kOverLimit, 403,
+                  key_field("", pod.keys.time_limit, names::kTimeLimit) + ": " +
+                      (has_limit ? "was " + format_duration(pod.time_limit_ms) : "is not set") +
+                      what + ", but " + allowed + "; write a " + (has_limit ? "shorter " : "") +
+                      "time limit, or have an operator raise the limit");
+  }
+  if (rule.kind == BindingKind::kJobs) {
+    return denied(Because::kOverLimit, 403,
+                  "metadata.namespace: " + allowed +
+                      "; use another account, or have an operator raise the limit");
+  }
+  return denied(Because::kOverLimit, 403,
+                "spec.containers[].resources.limits[" + gpu_resource(pod.shape) + "]: asks for " +
+                    format_milligpu(rule.need) + " GPUs" + what + ", but " + allowed +
+                    "; ask for no more than that, or have an operator raise the limit");
+}
+
+}  // namespace
+
 std::optional<Decision> not_entitled(const Context& c, const Pod& pod, const std::string& what,
                                      std::span<const ProductDemand> amounts) {
   const Asking asking = may_be_replacement(pod) ? Asking::kReplace : Asking::kSubmit;
-  const auto refusal = c.view.accounts->refusal(leaf_path(c, pod), amounts, asking);
+  const auto refusal =
+      c.view.accounts->refusal(leaf_path(c, pod), amounts, job_demand(c, pod), asking);
   if (!refusal) return std::nullopt;
   const Binding& rule = refusal->binding;
   const std::string name = name_of(*refusal->row);
@@ -124,6 +165,7 @@ std::optional<Decision> not_entitled(const Context& c, const Pod& pod, const std
                       " is draining and accepts no new jobs; use another account or wait until an "
                       "operator resumes it");
   }
+  if (is_extra_limit(rule)) return over_extra_limit(c, pod, rule, name, what);
   const std::string asks = "spec.containers[].resources.limits[" + gpu_resource(pod.shape) +
                            "]: asks for " + format_milligpu(rule.need) + " GPUs" + what + ", but " +
                            name;
@@ -142,7 +184,7 @@ std::optional<Decision> not_entitled(const Context& c, const Pod& pod, const std
 }
 
 void warn_of_drain(const Context& c, const Pod& pod, Decision& d) {
-  const auto drain = c.view.accounts->refusal(leaf_path(c, pod), {}, Asking::kSubmit);
+  const auto drain = c.view.accounts->refusal(leaf_path(c, pod), {}, {}, Asking::kSubmit);
   if (!drain) return;
   d.warn(cut_text(name_of(*drain->row)) +
          " is draining and accepts no new jobs: this pod waits until an operator resumes it, "

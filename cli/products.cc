@@ -5,6 +5,7 @@
 #include <functional>
 #include <set>
 
+#include "cli/text/account_fields.h"
 #include "cli/text/failure.h"
 #include "cli/text/nearest.h"
 #include "core/quantity.h"
@@ -76,7 +77,25 @@ void Products::resolve(v1::JobSpec* job) {
   }
 }
 
+void Products::resolve_limits(const std::string& where, std::string* limits) {
+  std::string out;
+  std::size_t begin = 0;
+  while (begin < limits->size()) {
+    const std::size_t end = std::min(limits->find(',', begin), limits->size());
+    const std::string item = limits->substr(begin, end - begin);
+    const std::size_t sign = item.find('=');
+    std::string name = item.substr(0, sign);
+    const bool product = sign != std::string::npos && !is_job_limit(name);
+    if (product) resolve_one(where, false, &name);
+    out += (out.empty() ? "" : ",") + name + (sign == std::string::npos ? "" : item.substr(sign));
+    begin = end + 1;
+  }
+  *limits = std::move(out);
+}
+
 void Products::resolve(const std::string& where, v1::Account* account) {
+  if (!account->user_limits().empty())
+    resolve_limits(where + "user-limit", account->mutable_user_limits());
   for (auto& amount : *account->mutable_quota()) {
     resolve_one(where + "quota", false, amount.mutable_product());
   }

@@ -101,7 +101,7 @@ void Engine::evolve(const Fact& fact) {
 void Engine::set_seq(std::uint64_t seq) { impl_->state.set_seq(seq); }
 std::uint64_t Engine::seq() const { return impl_->state.seq(); }
 TimeMs Engine::now() const { return impl_->state.now(); }
-bool Engine::pass_due() const { return impl_->state.pass_due(); }
+bool Engine::pass_due() const { return impl_->state.pass_due().now; }
 
 std::optional<TimeMs> Engine::next_deadline() const { return derive::next_deadline(impl_->state); }
 

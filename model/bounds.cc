@@ -17,7 +17,6 @@ constexpr auto kText = static_cast<std::int64_t>(limits::kMaxTextBytes);
 constexpr auto kPodList = static_cast<std::int64_t>(limits::kMaxPodListItems);
 constexpr auto kNodeList = static_cast<std::int64_t>(limits::kMaxNodeListItems);
 constexpr auto kTerms = static_cast<std::int64_t>(limits::kMaxSelectorTerms);
-constexpr auto kProducts = static_cast<std::int64_t>(limits::kMaxProductsPerAccount);
 constexpr auto kNodeGpus = static_cast<std::int64_t>(limits::kMaxGpusPerNode);
 constexpr auto kPods = std::int64_t{limits::kMaxPodsPerJob};
 constexpr std::int64_t kSlicesPerGpu = 7, kMaxPort = 65'535;
@@ -70,6 +69,7 @@ constexpr std::array kOwnRows{
     Row{"hold_ms", "", kLeast, limits::kMaxTimeLimitMs},
     Row{"host_ip", "", 0, kName},
     Row{"host_ports", "", 0, kPodList},
+    Row{"job_limits", "", 0, limits::kMaxLimitsBytes},
     Row{"keep_whole", "", 0, limits::kMaxKeepWhole},
     Row{"key", "", 0, kText},
     Row{"known_as", "", 0, kText},
@@ -78,7 +78,7 @@ constexpr std::array kOwnRows{
     Row{"lend", "", 0, kName},
     Row{"let_go_to", "", 0, kName},
     Row{"levels_above", "", 0, kNodeList},  // check_levels()
-    Row{"limit", "", 0, kProducts},
+    Row{"limit", "", 0, static_cast<std::int64_t>(limits::kMaxProductsPerAccount)},
     Row{"memory_bytes", "", 0, limits::kMaxMemoryBytes},
     Row{"memory_per_gpu_bytes", "", 0, limits::kMaxMemoryBytes},
     Row{"message", "", 0, static_cast<std::int64_t>(limits::kMaxMessageBytes)},
@@ -109,7 +109,7 @@ constexpr std::array kOwnRows{
     Row{"products", "", 0, kPodList},
     Row{"profile", "", 0, kName},
     Row{"protocol", "", 0, kName},
-    Row{"quota", "", 0, kProducts},
+    Row{"quota", "", 0, static_cast<std::int64_t>(limits::kMaxProductsPerAccount)},
     Row{"rack", "", 0, kName},
     Row{"rank", "", -1, kPods - 1},
     Row{"rank", "pod", -1, INT32_MAX},  // a rank only gives an order
@@ -137,6 +137,7 @@ constexpr std::array kOwnRows{
     Row{"unhealthy_gpus", "", 0, kNodeGpus},
     Row{"until_ms", "", 0, limits::kMaxTimeMs},
     Row{"user", "", 0, kName},
+    Row{"user_limits", "", 0, limits::kMaxLimitsBytes},
     Row{"value", "", 0, kText},
     Row{"values", "", 0, static_cast<std::int64_t>(limits::kMaxTermValues)},
     Row{"version", "", 0, kMost32},
@@ -175,12 +176,11 @@ static_assert(kAny >= 64 && std::all_of(kTable.begin(), kTable.end(),
                                         [](const Row& row) { return row.least <= 0; }));
 constexpr bool fits_any(std::int64_t value) { return value >= 0 && value <= kAny; }
 
-// The bound of a field that is not in the table. A test checks that each field is in the table.
-constexpr Row kUnknown{"", "", kLeast, kMost};
-
+// Returns the bound of a field. A test checks that each field is in the table.
 const Row& bound_of(std::string_view field, std::string_view within) {
+  static constexpr Row kUnbounded{"", "", kLeast, kMost};
   const Row* row = row_of(field, within);
-  return row != nullptr ? *row : kUnknown;
+  return row != nullptr ? *row : kUnbounded;
 }
 
 Error invalid(std::string field, std::string got, std::string want) {

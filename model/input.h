@@ -49,9 +49,8 @@ struct SetCluster {
   bool validate_only = false;
   // Refuses the request if there is no cluster of this name.
   bool must_exist = false;
-  // An old cluster that this new cluster replaces. If the old cluster never had a complete list or
-  // a job, and has no nodes, it is removed; if not, it stays. Ignored if the cluster `name` exists.
-  // Empty: none.
+  // An old cluster that this new cluster replaces; "": none. If the old cluster never had a
+  // complete list or a job, and has no nodes, it is removed. Ignored if the cluster `name` exists.
   std::string replaces{};
   // True: the edit changes only the namespaces that the input names. So two edits at the same time
   // do not undo each other.
@@ -85,8 +84,7 @@ struct DeleteCluster {
   std::string name;
   // The reason for the audit log, as in each request.
   std::string reason;
-  // True: the reply says what the request would do, and nothing changes. The field means the same
-  // in each request.
+  // True, in each request: the reply says what the request would do, and nothing changes.
   bool validate_only = false;
   template <class V>
   void fields(V& v) {
@@ -119,8 +117,7 @@ struct ImportNodes {
 // Drains a node, or ends its drain. A drain is Subak's own cordon: Subak places no new pods on the
 // node, and running pods stay. Before a planned drain, Subak places a job on the node only if the
 // job is certain to end before the drain. The input replaces the node's earlier drain.
-// kInvalid: the drain would end before it begins, or in the past, or times are set without
-// `drained`.
+// kInvalid: the drain ends before it begins, or in the past, or has times but no `drained`.
 struct DrainNode {
   static constexpr std::string_view kName = "drain_node";
   std::string cluster;
@@ -164,6 +161,7 @@ struct UnchangedFields {
   // True: the edit does not change the field of AccountSpec with this name.
   bool shares = false, quota = false, limit = false, borrow = false, lend = false;
   bool namespaces = false, held = false, draining = false, time_limits = false;
+  bool job_limits = false, user_limits = false;
   template <class V>
   void fields(V& v) {
     v(1, "shares", shares);
@@ -175,6 +173,8 @@ struct UnchangedFields {
     v(7, "held", held);
     v(8, "draining", draining);
     v(9, "time_limits", time_limits);
+    v(10, "job_limits", job_limits);
+    v(11, "user_limits", user_limits);
   }
   friend bool operator==(const UnchangedFields&, const UnchangedFields&) = default;
 };

@@ -142,7 +142,7 @@ void Candidates::expand(AccountId id, Contenders& node, Scope scope) {
 void Candidates::prefetch_children(AccountId id) const {
   for (const AccountId child : index_->children(id)) {
     if (index_->summary(child).jobs == 0) continue;
-    figures_->setup().tree->prefetch(child);
+    subak::prefetch(*figures_->setup().tree, child);
     memos_->prefetch(child);
   }
 }

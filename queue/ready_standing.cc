@@ -53,7 +53,7 @@ void Standings::read(Entrant& e) const {
 // Prefetches the cache lines that say what has changed at the child.
 void Standings::prefetch_changes(const Entrant& e) const {
   __builtin_prefetch(&index_->summary(e.id));
-  figures_->setup().tree->prefetch(e.id);
+  subak::prefetch(*figures_->setup().tree, e.id);
 }
 
 // Prefetches at once all cache lines that the code needs to read the child, and those for a start

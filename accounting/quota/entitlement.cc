@@ -18,8 +18,8 @@ MilliGpu total_of(const Rules& rules, ProductId product) {
 template <class F>
 class Judge {
  public:
-  Judge(std::span<const ProductDemand> amounts, Asking asking, F& fn)
-      : amounts_(amounts), total_(sum_of(amounts)), asking_(asking), fn_(fn) {}
+  Judge(std::span<const ProductDemand> amounts, const JobDemand& job, Asking asking, F& fn)
+      : amounts_(amounts), total_(sum_of(amounts)), job_(job), asking_(asking), fn_(fn) {}
 
   bool operator()(const Rules& rules) {
     if (asking_ == Asking::kStart && rules.held && stop(BindingKind::kHold, rules)) return true;
@@ -30,9 +30,10 @@ class Judge {
       if (limit(rules, product, most)) return true;
     }
     if (rules.borrow && borrow(rules, *rules.borrow)) return true;
-    return std::any_of(rules.borrow_of.begin(), rules.borrow_of.end(), [&](const auto& bound) {
-      return borrow_of(rules, bound.first, bound.second);
-    });
+    for (const auto& [product, most] : rules.borrow_of) {
+      if (borrow_of(rules, product, most)) return true;
+    }
+    return rules.jobs != nullptr && job_.jobs > 0 && jobs(rules, *rules.jobs);
   }
 
  private:
@@ -42,7 +43,52 @@ class Judge {
     return fn_(binding);
   }
   bool stop(BindingKind kind, const Rules& rules) {
-    return tell({kind, rules.subject, kOfAny, total_, 0, 0, 0, false, true});
+    return tell({kind, rules.subject, kOfAny, total_, 0, 0, 0, false, true, rules.counted});
+  }
+
+  bool jobs(const Rules& rules, const JobLimits& limits) {
+    if (limits.jobs && number(rules, *limits.jobs)) return true;
+    if (limits.time_ms && time(rules, *limits.time_ms)) return true;
+    return limits.gpu_minutes && minutes(rules, *limits.gpu_minutes);
+  }
+
+  bool number(const Rules& rules, std::int64_t most) {
+    const std::int64_t need = job_.jobs, used = rules.sums.jobs;
+    const bool never = need > most;
+    if (ever() ? !never : used + need <= most) return false;
+    return tell({BindingKind::kJobs, rules.subject, kOfAny, need,
+                 std::clamp<std::int64_t>(most - used, 0, need), used, most, never, true,
+                 rules.counted, rules.per_user});
+  }
+
+  bool time(const Rules& rules, DurationMs most) {
+    const DurationMs need = job_.time_limit_ms;
+    if (need > 0 && need <= most) return false;
+    return tell({BindingKind::kTime, rules.subject, kOfAny, need, std::min(need, most), 0, most,
+                 true, true, rules.counted, rules.per_user});
+  }
+
+  // Returns when jobs with `rate` milli-GPU will have passed `amount`, rounded up.
+  TimeMs passed_at(GpuTime amount, MilliGpu rate) const {
+    must(rate > 0, "GPU-minutes in flight are of some GPUs");
+    return job_.now + static_cast<DurationMs>((amount.raw() + rate - 1) / rate);
+  }
+
+  bool minutes(const Rules& rules, std::int64_t most) {
+    if (total_ == 0) return false;
+    if (job_.planned_ms == 0) {  // its GPU-minutes have no bound
+      return tell({BindingKind::kMinutes, rules.subject, kOfAny, 0, 0, 0, most, true, true,
+                   rules.counted, rules.per_user});
+    }
+    const GpuTime need = GpuTime::of(total_, job_.planned_ms);
+    const GpuTime used = rules.sums.in_flight(job_.now), over = used + need - gpu_minutes(most);
+    const bool never = need > gpu_minutes(most);
+    if (ever() ? !never : over <= GpuTime()) return false;
+    const std::int64_t needed = whole_gpu_minutes(need), in_flight = whole_gpu_minutes(used);
+    return tell({BindingKind::kMinutes, rules.subject, kOfAny, needed,
+                 std::clamp<std::int64_t>(most - in_flight, 0, needed), in_flight, most, never,
+                 true, rules.counted, rules.per_user,
+                 never ? 0 : passed_at(over, rules.sums.rate)});
   }
 
   bool limit(const Rules& rules, ProductId product, MilliGpu most) {
@@ -52,7 +98,8 @@ class Judge {
     const bool never = need > most;
     if (ever() ? !never : used + need <= most) return false;
     return tell({BindingKind::kLimit, rules.subject, product, need,
-                 std::max<MilliGpu>(0, most - used), used, most, never, product == kOfAny});
+                 std::max<MilliGpu>(0, most - used), used, most, never, product == kOfAny,
+                 rules.counted, rules.per_user});
   }
 
   // True if the quota may cover the complete demand on some product, even if the account borrows
@@ -82,7 +129,7 @@ class Judge {
       if (!never && may_be_covered(rules)) return false;
       return tell({BindingKind::kBorrow, rules.subject, kOfAny, total_,
                    std::max<MilliGpu>(0, all - rules.alloc),
-                   std::max<MilliGpu>(0, rules.alloc - quota), most, never, true});
+                   std::max<MilliGpu>(0, rules.alloc - quota), most, never, true, rules.counted});
     }
     const ProductId product = amounts_.size() == 1 ? amounts_.front().first : kOfAny;
     return borrows_more(rules, product, total_, most, [&](auto levels, auto demand) {
@@ -113,21 +160,21 @@ class Judge {
     // GPUs borrowed before the rule existed do not stop a demand that quota covers.
     if (beyond <= 0 || then == now) return false;
     return tell({BindingKind::kBorrow, rules.subject, product, need,
-                 std::max<MilliGpu>(0, need - beyond), now, most, alone > most, false});
+                 std::max<MilliGpu>(0, need - beyond), now, most, alone > most, false,
+                 rules.counted});
   }
 
   const std::span<const ProductDemand> amounts_;
   const MilliGpu total_;
+  const JobDemand& job_;
   const Asking asking_;
   F& fn_;
 };
 
 template <class F>
 void each_binding(const AccountTree& tree, const Demand& demand, Asking asking, F fn) {
-  Judge<F> judge(demand.amounts, asking, fn);
-  for (AccountId id = demand.leaf; id; id = tree.node(id).parent) {
-    if (judge(rules_of(tree.node(id)))) return;
-  }
+  Judge<F> judge(demand.amounts, demand.job, asking, fn);
+  each_rules(tree, demand, [&](const Rules& rules, const AccountNode*) { return judge(rules); });
 }
 
 // Returns a function that stores the first binding in `first`, and then stops the walk.
@@ -177,10 +224,10 @@ std::optional<Binding> first_binding(const AccountTree& tree, const Demand& dema
 }
 
 std::optional<Binding> first_binding(const Rules& rules, std::span<const ProductDemand> amounts,
-                                     Asking asking) {
+                                     const JobDemand& job, Asking asking) {
   std::optional<Binding> first;
   auto keep = keep_in(first);
-  Judge<decltype(keep)>(amounts, asking, keep)(rules);
+  Judge<decltype(keep)>(amounts, job, asking, keep)(rules);
   return first;
 }
 
@@ -210,13 +257,31 @@ std::optional<Binding> unlent(const AccountTree& tree, const Demand& demand,
 Rules rules_of(const AccountNode& node) {
   return {node.id,
           node.quota,
-          node.limit,
+          node.limits.gpus,
           node.lending.borrow,
           node.lending.borrow_of,
           node.spec.held,
           node.spec.draining,
           node.holdings.levels(),
-          node.alloc()};
+          node.alloc(),
+          node.limits.extra != nullptr ? &node.limits.extra->jobs : nullptr,
+          node.jobs.sums,
+          node.id};
+}
+
+Rules user_rules_of(const AccountNode& account, const AccountNode* user) {
+  must(account.limits.extra != nullptr, "the account has limits for each user");
+  Rules rules;
+  rules.subject = account.id;
+  rules.limit = account.limits.extra->user_gpus;
+  rules.jobs = &account.limits.extra->user_jobs;
+  rules.per_user = true;
+  if (user == nullptr) return rules;
+  rules.levels = user->holdings.levels();
+  rules.alloc = user->alloc();
+  rules.sums = user->jobs.sums;
+  rules.counted = user->id;
+  return rules;
 }
 
 AccountId draining(const AccountTree& tree, AccountId leaf) {

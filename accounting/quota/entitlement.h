@@ -16,6 +16,13 @@
 //           see unlent()
 //   promise a job that cannot be preempted would borrow GPUs that a quota guarantees; see
 //           promises.h
+//   jobs, queued, time, minutes
+//           the limits on jobs of accounting/limits/job_limits.h: jobs + 1 > limit, the time limit
+//           of the job > limit, GPU-minutes in flight + those of the job > limit. No function of
+//           this file returns `queued`, because the tree does not know how many jobs wait
+//
+// An account may also limit the GPUs and jobs of each of its users. Such a rule counts what the
+// user's own account holds (Binding::counted), and binds only jobs of users.
 //
 // A demand whose product is not known yet (ProductId none) is checked only against limits over all
 // products, and against the quota of all products + borrow. So a rule that binds a demand without a
@@ -24,28 +31,46 @@
 // This file also has the guarantees of quotas: reach() for a demand, and overpromised() for an
 // edit.
 //
-// Units: milli-GPU.
+// Units: milli-GPU. The rule `time` counts ms, the rule `minutes` counts GPU-minutes, and the rules
+// `jobs` and `queued` count jobs.
 // Errors: none; the leaf is in the tree (asserted).
 // Threads: any; pure functions.
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <optional>
 #include <span>
 #include <utility>
 #include <vector>
 
+#include "accounting/limits/job_limits.h"
 #include "accounting/tree.h"
 #include "core/ids.h"
 #include "core/quantity.h"
 
 namespace subak {
 
+// What the limits on jobs count of one job. By default they count nothing.
+struct JobDemand {
+  // The number of jobs: 1, or 0 if the limits on jobs do not apply.
+  std::int64_t jobs = 0;
+  // The time limit; 0: the job has none.
+  DurationMs time_limit_ms = 0;
+  // The time from a start to the planned end of the job. 0: no planned end is known.
+  DurationMs planned_ms = 0;
+  // The time of the question.
+  TimeMs now = 0;
+  // True: the job is of a user of `leaf` who has no account yet.
+  bool new_user = false;
+};
+
 // The GPUs that a job of `leaf` wants. Each product is in the list once, and no amount is negative.
 struct Demand {
   // The account of the job.
   AccountId leaf;
   std::span<const ProductDemand> amounts;
+  JobDemand job = {};
   MilliGpu total() const;
 };
 
@@ -63,7 +88,18 @@ enum class Asking {
 };
 
 // The rules of the list at the top of this file.
-enum class BindingKind { kHold, kDrain, kLimit, kBorrow, kLend, kPromise };
+enum class BindingKind {
+  kHold,
+  kDrain,
+  kLimit,
+  kBorrow,
+  kLend,
+  kPromise,
+  kJobs,
+  kQueued,
+  kTime,
+  kMinutes
+};
 
 // One rule that binds a demand, with its figures.
 struct Binding {
@@ -86,9 +122,22 @@ struct Binding {
   MilliGpu most = 0;
   // True: the rule binds the demand even if nothing else is held.
   bool never = false;
-  // True: the rule also binds every other demand of this size below the subject, whatever its
-  // product.
+  // True: the rule binds the demand whatever its product. Unless of_job_alone(), the rule then also
+  // binds every other demand of this size or a larger one below `counted`.
   bool any_product = false;
+  // The account whose holdings the rule counts: `subject`, or the account of a user if the rule is
+  // one for each user. None: the user has no account yet.
+  AccountId counted = {};
+  // True: the rule is one for each user of `subject`.
+  bool per_user = false;
+  // For the rule `minutes`: when the rule will allow the demand, if no job starts or ends until
+  // then. 0: other rules, and demands that the rule never allows.
+  TimeMs allows_at = 0;
+  // True if the rule may allow other jobs of the same account and size.
+  bool of_job_alone() const {
+    return kind == BindingKind::kTime || kind == BindingKind::kPromise ||
+           (kind == BindingKind::kMinutes && never);
+  }
 };
 
 // The fields of one account that the rules read. The spans are valid for the time of the call.
@@ -109,14 +158,38 @@ struct Rules {
   std::span<const ProductLevel> levels;
   // The sum of `levels`.
   MilliGpu alloc = 0;
+  // The limits on jobs, and the sums that they count. nullptr: there are no such limits.
+  const JobLimits* jobs = nullptr;
+  JobSums sums = {};
+  // As in Binding.
+  AccountId counted = {};
+  bool per_user = false;
 };
 // Returns views into the node, which are valid until the node changes.
 Rules rules_of(const AccountNode& node);
+// Returns the rules of `account` for each user, with what `user` holds. nullptr: a user who has no
+// account yet and holds nothing. The account must have limits for each user (ExtraLimits). The
+// views are valid until a node changes.
+Rules user_rules_of(const AccountNode& account, const AccountNode* user);
+// Calls fn(rules, counted) for all rules on the path of the demand, from its leaf to the root. The
+// rules of an account come before its rules for each user. `counted` is the account that holds what
+// the rules count; nullptr: nothing is held. The walk ends when fn returns true.
+template <class F>
+void each_rules(const AccountTree& tree, const Demand& demand, F&& fn) {
+  const AccountNode& leaf = tree.node(demand.leaf);
+  const bool of_user = leaf.spec.user || demand.job.new_user;
+  const AccountNode* const user = leaf.spec.user ? &leaf : nullptr;
+  for (AccountId id = demand.leaf; id; id = tree.node(id).parent) {
+    const AccountNode& node = tree.node(id);
+    if (fn(rules_of(node), &node)) return;
+    if (of_user && node.limits.extra != nullptr && fn(user_rules_of(node, user), user)) return;
+  }
+}
 
 // Returns the first rule of this account alone that binds `amounts`, in the order of the list at
 // the top of this file; nullopt if no rule binds.
 std::optional<Binding> first_binding(const Rules& rules, std::span<const ProductDemand> amounts,
-                                     Asking asking);
+                                     const JobDemand& job, Asking asking);
 // Returns all rules that bind: the leaf's rules first, then those of its parent, and so on. Rules
 // of one account are in the order of the list at the top of this file. For Asking::kSubmit and
 // kReplace the result has only rules with `never`, and drains.

@@ -26,6 +26,26 @@ void WithoutHoldings::remove(AccountId leaf, ProductId product, MilliGpu amount)
   add_amount(gone_, product, amount);
 }
 
+void WithoutHoldings::remove_job(AccountId leaf, const JobSums& sums) {
+  for (AccountId id = leaf; id; id = tree_.node(id).parent) {
+    gone_sums_[id] += -sums;
+    must(this->sums(id).jobs >= 0, "a job that goes is counted");
+  }
+}
+
+JobSums WithoutHoldings::gone_sums(AccountId id) const {
+  const auto at = gone_sums_.find(id);
+  JobSums gone = at == gone_sums_.end() ? JobSums() : at->second;
+  if (before_ != nullptr) gone += before_->gone_sums(id);
+  return gone;
+}
+
+JobSums WithoutHoldings::sums(AccountId id) const {
+  JobSums sums = tree_.node(id).jobs.sums;
+  sums += gone_sums(id);
+  return sums;
+}
+
 void WithoutHoldings::note_held(AccountId leaf, ProductId product, MilliGpu amount) {
   must(before_ == nullptr && amount >= 0, "the first layer follows the tree");
   for (AccountId id = leaf; id; id = tree_.node(id).parent) {
@@ -60,13 +80,17 @@ MilliGpu WithoutHoldings::borrowed(AccountId id, ProductId product) const {
 }
 
 std::optional<Binding> WithoutHoldings::first_binding(const Demand& demand, Asking asking) const {
-  for (AccountId id = demand.leaf; id; id = tree_.node(id).parent) {
-    Rules rules = rules_of(tree_.node(id));
-    rules.levels = levels(id);
-    rules.alloc = alloc(id);
-    if (auto binding = subak::first_binding(rules, demand.amounts, asking)) return binding;
-  }
-  return std::nullopt;
+  std::optional<Binding> first;
+  each_rules(tree_, demand, [&](Rules rules, const AccountNode* counted) {
+    if (counted != nullptr) {
+      rules.levels = levels(counted->id);
+      rules.alloc = alloc(counted->id);
+      rules.sums = sums(counted->id);
+    }
+    first = subak::first_binding(rules, demand.amounts, demand.job, asking);
+    return first.has_value();
+  });
+  return first;
 }
 
 }  // namespace subak

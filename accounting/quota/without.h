@@ -31,12 +31,17 @@ class WithoutHoldings {
   // From now on, the jobs of `leaf` count as holding `amount` milli-GPU less. The account must hold
   // at least `amount` (asserted). O(depth).
   void remove(AccountId leaf, ProductId product, MilliGpu amount);
+  // From now on, the accounts on the path count `sums` of a job less. Call remove() for the job's
+  // GPUs. O(depth).
+  void remove_job(AccountId leaf, const JobSums& sums);
   // Call note_held() after the tree has counted a claim as held by `leaf`. O(depth).
   void note_held(AccountId leaf, ProductId product, MilliGpu amount);
 
   // levels() returns the GPUs that the account would hold by product. alloc() returns their sum.
   std::span<const ProductLevel> levels(AccountId id) const;
   MilliGpu alloc(AccountId id) const;
+  // Returns the sums over the account's jobs without the jobs that are gone.
+  JobSums sums(AccountId id) const;
   // Returns how many milli-GPU less of this product all accounts together would hold.
   MilliGpu gone(ProductId product) const { return amount_of(gone_, product); }
   // Returns uncovered_of() (accounting/amounts.h) for the product and the account's remaining GPUs:
@@ -52,11 +57,15 @@ class WithoutHoldings {
     std::vector<ProductLevel> levels;
     MilliGpu alloc = 0;
   };
+  // Returns the part of the account's sums that is gone, as a negative amount.
+  JobSums gone_sums(AccountId id) const;
   const AccountTree& tree_;
   // The holdings on which this object builds. nullptr: it builds on the tree.
   const WithoutHoldings* before_ = nullptr;
   // The accounts whose holdings differ from those of `before_`, or of the tree.
   std::map<AccountId, Account> accounts_;
+  // The sums of the jobs that are gone, as negative amounts.
+  std::map<AccountId, JobSums> gone_sums_;
   std::vector<ProductDemand> gone_;
 };
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <charconv>
 #include <iterator>
+#include <utility>
 
 #include "cli/text/failure.h"
 #include "cli/text/words.h"
@@ -52,6 +53,31 @@ std::string bound_text(bool has_total, std::int64_t total, const Amounts& by_pro
   return has_total ? std::string(kAnyProduct) + "=" + gpus_text(total) + "," + products : products;
 }
 
+void append(const std::string& item, std::string& list) {
+  list += (list.empty() ? "" : ",") + item;
+}
+
+// Splits "gpu=8,jobs=20,time=2d" into amounts of GPUs and limits on jobs.
+std::pair<std::string, std::string> split_limits(const std::string& text) {
+  std::pair<std::string, std::string> out;
+  std::size_t begin = 0;
+  while (begin <= text.size()) {
+    const std::size_t end = std::min(text.find(',', begin), text.size());
+    const std::string item = text.substr(begin, end - begin);
+    append(item, is_job_limit(item.substr(0, item.find('='))) ? out.second : out.first);
+    begin = end + 1;
+  }
+  return out;
+}
+
+bool is_no_limit(const std::string& text) { return text == kUnlimited || text == kNone; }
+
+std::string limits_text(const v1::Account& account) {
+  std::string text = amounts_text(account.limit());
+  if (!account.job_limits().empty()) append(account.job_limits(), text);
+  return or_none(text);
+}
+
 constexpr const char* kTimeLimits[] = {"inherit", "advised", "enforced"};
 
 v1::TimeLimits time_limits_of(const std::string& text, const std::string& flag) {
@@ -89,6 +115,11 @@ void put_namespaces(const std::vector<std::string>& wanted, v1::Account* account
 
 }  // namespace
 
+bool is_job_limit(const std::string& name) {
+  constexpr const char* kNames[] = {"gpu-minutes", "jobs", "queued", "time"};
+  return std::find(std::begin(kNames), std::end(kNames), name) != std::end(kNames);
+}
+
 void put_wish(const AccountWish& wish, const std::string& where,
               v1::UpdateAccountRequest* request) {
   v1::Account* account = request->mutable_account();
@@ -104,9 +135,15 @@ void put_wish(const AccountWish& wish, const std::string& where,
     mask->add_paths("quota");
   }
   if (wish.limit) {
-    const std::string& text = *wish.limit;
-    set_amounts(text == kUnlimited ? kNone : text, name("limit"), account->mutable_limit());
+    const auto [gpus, jobs] = split_limits(is_no_limit(*wish.limit) ? "" : *wish.limit);
+    set_amounts(gpus.empty() ? kNone : gpus, name("limit"), account->mutable_limit());
+    account->set_job_limits(jobs);
     mask->add_paths("limit");
+    mask->add_paths("job_limits");
+  }
+  if (wish.user_limit) {
+    if (!is_no_limit(*wish.user_limit)) account->set_user_limits(*wish.user_limit);
+    mask->add_paths("user_limits");
   }
   if (wish.borrow) {
     const auto most = bound_of(*wish.borrow, name("borrow"), account->mutable_borrow_by_product());
@@ -140,13 +177,14 @@ std::vector<FieldText> account_fields(const v1::Account& a) {
   return {
       {"shares", std::to_string(a.has_shares() ? a.shares() : 1)},
       {"quota", or_none(amounts_text(a.quota()))},
-      {"limit", or_none(amounts_text(a.limit()))},
+      {"limit", limits_text(a)},
       {"borrow", bound_text(a.has_borrow_milligpu(), a.borrow_milligpu(), a.borrow_by_product())},
       {"lend", bound_text(a.has_lend_milligpu(), a.lend_milligpu(), a.lend_by_product())},
       {"namespaces", namespaces_text(a)},
       {"held", a.held() ? "true" : "false"},
       {"draining", a.draining() ? "true" : "false"},
-      {"time-limits", time_limits_text(a.time_limits())}};
+      {"time-limits", time_limits_text(a.time_limits())},
+      {"user-limit", or_none(a.user_limits())}};
 }
 
 std::vector<DiffLine> account_diff(const v1::Account* before, const v1::Account* after) {

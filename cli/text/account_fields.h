@@ -15,17 +15,19 @@ namespace subak::cli {
 struct AccountWish {
   // The path of the account.
   std::string path;
-  std::optional<std::string> shares, quota, limit, borrow, lend, time_limits;
+  std::optional<std::string> shares, quota, limit, user_limit, borrow, lend, time_limits;
   std::optional<std::vector<std::string>> namespaces;
   std::optional<bool> held, draining;
 
   // True if no field is set.
   bool empty() const {
     return !shares && !quota && !limit && !borrow && !lend && !namespaces && !held && !draining &&
-           !time_limits;
+           !time_limits && !user_limit;
   }
 };
 
+// True if the name is a limit on jobs in a list of limits: "jobs", "queued", "time", "gpu-minutes".
+bool is_job_limit(const std::string& name);
 // Fills in the request's account and mask. Throws Failure (usage), with `where` before the field's
 // name.
 void put_wish(const AccountWish& wish, const std::string& where, v1::UpdateAccountRequest* request);

@@ -91,6 +91,8 @@ class FileReader {
       wish.quota = scalar(value, key);
     else if (key == "limit")
       wish.limit = scalar(value, key);
+    else if (key == "user-limit")
+      wish.user_limit = scalar(value, key);
     else if (key == "borrow")
       wish.borrow = scalar(value, key);
     else if (key == "lend")

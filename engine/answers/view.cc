@@ -7,7 +7,19 @@
 namespace subak {
 
 Rules AccountsView::Row::rules() const {
-  return {id, quota, limit, borrow, borrow_of, spec.held, spec.draining, {}, 0};
+  Rules rules{id, quota, limit, borrow, borrow_of, spec.held, spec.draining, {}, 0};
+  if (extra != nullptr) rules.jobs = &extra->jobs;
+  return rules;
+}
+
+Rules AccountsView::Row::user_rules() const {
+  must(extra != nullptr, "the account has limits for each user");
+  Rules rules;
+  rules.subject = id;
+  rules.limit = extra->user_gpus;
+  rules.jobs = &extra->user_jobs;
+  rules.per_user = true;
+  return rules;
 }
 
 const AccountsView::Row* AccountsView::of_namespace(std::string_view cluster,
@@ -39,11 +51,15 @@ std::vector<const AccountsView::Row*> AccountsView::accounts() const {
 
 std::optional<AccountsView::Refusal> AccountsView::refusal(std::string_view path,
                                                            std::span<const ProductDemand> amounts,
+                                                           const JobDemand& job,
                                                            Asking asking) const {
+  const bool of_user = path.find('/') != std::string_view::npos;
   for (;;) {
     if (const Row* const row = of_path(path)) {
       must(row->spec.path == path, "a row is found by its path");
-      const auto binding = first_binding(row->rules(), amounts, asking);
+      auto binding = first_binding(row->rules(), amounts, job, asking);
+      if (!binding && of_user && row->extra != nullptr)
+        binding = first_binding(row->user_rules(), amounts, job, asking);
       if (binding) return Refusal{row, *binding};
     }
     if (path.empty()) return std::nullopt;

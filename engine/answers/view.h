@@ -47,9 +47,14 @@ struct AccountsView {
     std::optional<MilliGpu> borrow;
     // The most milli-GPU of single products that the account may have beyond its quota.
     std::vector<ProductDemand> borrow_of;
+    // The limits besides `limit`. nullptr: the account has none.
+    std::shared_ptr<const ExtraLimits> extra = nullptr;
     // Returns the rules for accounting/quota/entitlement.h, with no GPUs held. The rules have spans
     // into this row.
     Rules rules() const;
+    // Returns the rules for each user of the account, for a user who holds no GPUs. `extra` must be
+    // set.
+    Rules user_rules() const;
   };
   // Live accounts, and users with rules of their own.
   SharedMap<Row> by_path;
@@ -81,7 +86,7 @@ struct AccountsView {
   // to an account above it. For a user without rules, the rules of the user's account count.
   // nullopt: no rule refuses.
   std::optional<Refusal> refusal(std::string_view path, std::span<const ProductDemand> amounts,
-                                 Asking asking) const;
+                                 const JobDemand& job, Asking asking) const;
   // True if `path` is `ancestor`, or below `ancestor`.
   static bool is_within(std::string_view path, std::string_view ancestor);
 };

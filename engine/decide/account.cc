@@ -34,6 +34,7 @@ std::set<std::string> products_named(const AccountSpec& spec) {
   add(spec.limit);
   add(parse_borrow(spec.borrow, "borrow").value().by_product);
   add(parse_borrow(spec.lend, "lend").value().by_product);
+  add(parse_user_limits(spec.user_limits, "user_limits").value().gpus);
   return names;
 }
 
@@ -69,6 +70,20 @@ std::optional<Error> check_promises(const AccountTree& tree, const AccountSpec& 
           format_milligpu(over->any)};
 }
 
+// Writes the lists of limits in their usual order, so that equal limits have equal texts. The
+// function leaves a list that it cannot read, and AccountTree::check() refuses it.
+static void write_limits_one_way(AccountSpec& spec) {
+  if (const auto limits = parse_job_limits(spec.job_limits, "job_limits"))
+    spec.job_limits = job_limits_text(*limits);
+  if (const auto limits = parse_user_limits(spec.user_limits, "user_limits"))
+    spec.user_limits = user_limits_text(*limits);
+}
+
+bool may_accept_more(const AccountSpec& before, const AccountSpec& after) {
+  return (before.draining && !after.draining) || before.job_limits != after.job_limits ||
+         before.user_limits != after.user_limits;
+}
+
 AccountSpec edited_spec(const AccountSpec& now, AccountSpec spec, const in::UnchangedFields& same) {
   if (same.shares) spec.shares = now.shares;
   if (same.quota) spec.quota = now.quota;
@@ -79,10 +94,13 @@ AccountSpec edited_spec(const AccountSpec& now, AccountSpec spec, const in::Unch
   if (same.held) spec.held = now.held;
   if (same.draining) spec.draining = now.draining;
   if (same.time_limits) spec.time_limits = now.time_limits;
+  if (same.job_limits) spec.job_limits = now.job_limits;
+  if (same.user_limits) spec.user_limits = now.user_limits;
   const auto by_product = [](const auto& a, const auto& b) { return a.product < b.product; };
   std::sort(spec.quota.begin(), spec.quota.end(), by_product);
   std::sort(spec.limit.begin(), spec.limit.end(), by_product);
   std::sort(spec.namespaces.begin(), spec.namespaces.end());
+  write_limits_one_way(spec);
   return spec;
 }
 
@@ -97,7 +115,8 @@ std::string why_not_removed(const AccountNode& node, JobId job) {
 namespace {
 
 bool amounts_differ(const AccountSpec& a, const AccountSpec& b) {
-  return a.shares != b.shares || a.quota != b.quota || a.limit != b.limit;
+  return a.shares != b.shares || a.quota != b.quota || a.limit != b.limit ||
+         a.user_limits != b.user_limits;
 }
 
 std::optional<Error> check_named(const Decision& d, const AccountSpec& spec) {
@@ -139,12 +158,12 @@ void decide(Decision& d, const in::SetAccount& i) {
   d.out.reply.revision = d.s.tree().next_revision(id);
   if (!old || amounts_differ(d.s.tree().node(old).spec, spec)) warn_of(d, d.s.tree(), spec);
   if (i.validate_only) return;
-  const bool resumed = old && d.s.tree().node(old).spec.draining && !spec.draining;
+  const bool accepts_more = old && may_accept_more(d.s.tree().node(old).spec, spec);
   must(d.out.reply.revision > revision, "an edit has a later revision");
   d.emit(fact::AccountSet{id, spec, d.out.reply.revision, d.stamp(i.reason)});
   must(d.s.tree().node(id).spec == spec, "the account is as the edit says");
   assign_jobs(d, spec);
-  if (resumed) resume_jobs(d);
+  if (accepts_more) resume_jobs(d);
 }
 
 void decide(Decision& d, const in::DeleteAccount& i) {

@@ -196,7 +196,7 @@ void emit_all(Decision& d, const in::ApplyAccounts& i, const Batch& batch) {
                                      [](const Step& s) { return s.changes_something(); });
   EditStamp stamp = d.stamp(i.reason);
   stamp.following = static_cast<std::uint32_t>(changed);
-  bool resumed = false;
+  bool accepts_more = false;
   for (const Step& step : batch.steps()) {
     if (!step.changes_something()) continue;
     --stamp.following;
@@ -209,7 +209,8 @@ void emit_all(Decision& d, const in::ApplyAccounts& i, const Batch& batch) {
     }
     const AccountSpec& spec = *step.edited.after;
     must(d.s.tree().id_for(spec.path) == step.id, "the copy gave the same ids");
-    resumed = resumed || (step.edited.before && step.edited.before->draining && !spec.draining);
+    accepts_more =
+        accepts_more || (step.edited.before && may_accept_more(*step.edited.before, spec));
     d.emit(fact::AccountSet{step.id, spec, step.edited.revision, stamp});
   }
   for (const Step& step : batch.steps()) {
@@ -220,7 +221,7 @@ void emit_all(Decision& d, const in::ApplyAccounts& i, const Batch& batch) {
     }
     assign_jobs(d, *step.edited.after);
   }
-  if (resumed) resume_jobs(d);
+  if (accepts_more) resume_jobs(d);
 }
 
 }  // namespace

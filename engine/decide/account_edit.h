@@ -23,6 +23,9 @@ Error revision_conflict(std::int64_t given, std::int64_t current);
 // stay as in `now`.
 AccountSpec edited_spec(const AccountSpec& now, AccountSpec spec, const in::UnchangedFields& same);
 
+// True if the account may accept jobs after the edit that it did not accept before.
+bool may_accept_more(const AccountSpec& before, const AccountSpec& after);
+
 // Returns the products that the spec names. One of them may be kAnyProduct.
 std::set<std::string> products_named(const AccountSpec& spec);
 

@@ -72,6 +72,8 @@ class Warnings {
     if (installed_.all() > 0) {
       about_products("quota", spec_.quota);
       about_products("limit", spec_.limit);
+      about_products("user_limits",
+                     parse_user_limits(spec_.user_limits, "user_limits").value().gpus);
       about_fleet();
       about_all_quotas();
     }

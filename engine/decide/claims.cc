@@ -45,7 +45,7 @@ std::optional<ClaimCause> why_over(const Decision& d, const state::Claim& claim,
   const bool by_class = claim.right == ClaimRight::kClass;
   if (by_class ? !derive::some_class_preempts(d.s) : !derive::reclaims(d.s))
     return ClaimCause::kPolicy;
-  if (!derive::is_entitled(d.s, claim) || derive::stopped_once_gone(claim, gone))
+  if (!derive::is_entitled(d.s, claim) || derive::stopped_once_gone(d.s, claim, gone))
     return ClaimCause::kAccount;
   const state::Job& job = d.s.jobs().at(claim.job);
   if (claim_state(d.s.fleet(), claim.job, claim.nodes) == ClaimState::kLost ||

@@ -215,9 +215,12 @@ std::optional<Error> check_bytes(std::size_t of_gang);
 // Assigns jobs to this account: the jobs in its namespaces that have no account.
 void assign_jobs(Decision& d, const AccountSpec& spec);
 void assign_jobs(Decision& d, ClusterId cluster, const std::string& ns);
-// Queues each job that waited because an account on its path drained, if no account on its path
-// drains now.
+// Queues the jobs that their accounts had not accepted, in the order of their ids, if the accounts
+// accept them now (derive::accepts_job).
 void resume_jobs(Decision& d);
+// The same, but the accounts take turns, so that none takes all places of a limit above. Returns
+// true if it queued a job. O(accounts with such jobs), and O(log jobs) for each job.
+bool accept_jobs(Decision& d);
 // Removes the labels of the cluster's namespaces that are not among `listed`.
 void forget_namespaces(Decision& d, ClusterId id, const std::set<std::string>& listed);
 // Ends a job's holds whose time is over. A hold stays if, for example, no controller would recreate

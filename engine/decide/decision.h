@@ -45,8 +45,9 @@ class Decision {
   void emit(fact::Body body);
   // Records a report that no fact needs to store.
   void tell(const Note& note) { observed_.apply(note); }
-  // Sets whether a pass is due (State::pass_due), which no fact records.
-  void set_pass_due(bool due) { state_.set_pass_due(due); }
+  // Sets when a pass is due (state::PassDue), which no fact records.
+  void set_pass_due(bool due) { state_.set_pass_due({due, s.pass_due().minutes_ms}); }
+  void set_minutes_due(TimeMs at) { state_.set_pass_due({s.pass_due().now, at}); }
   // Returns the shape number of a request, and assigns a number to a new request. The number is
   // valid as long as this decision.
   ShapeId shape_of(ClusterId cluster, const GangRequest& request);
@@ -83,7 +84,7 @@ class Decision {
   bool retold = false;
 
  private:
-  // The state, only for emit(), set_pass_due() and shape_of().
+  // The state, only for emit(), set_pass_due(), set_minutes_due() and shape_of().
   State& state_;
   // The observed reports, only for emit() and tell().
   Observed& observed_;

@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "accounting/quota/entitlement.h"
+#include "accounting/quota/rule_text.h"
 #include "core/decimal.h"
 #include "core/duration.h"
 #include "core/limits.h"
@@ -9,6 +10,7 @@
 #include "engine/decide/claims.h"
 #include "engine/decide/decide.h"
 #include "engine/derive/deadlines.h"
+#include "engine/derive/entitled_place.h"
 #include "engine/state/planned_end.h"
 #include "model/mig.h"
 #include "model/policy.h"
@@ -18,6 +20,30 @@ namespace {
 
 Error invalid(std::string field, std::string got, std::string want) {
   return {ErrorCode::kInvalid, std::move(field), std::move(got), std::move(want)};
+}
+
+// The user's node if it exists. Else the account, whose rules a new user has.
+AccountId payer_of(const Decision& d, const in::SubmitJob& i) {
+  const AccountId user = i.user.empty() ? AccountId() : d.s.tree().find(i.account + "/" + i.user);
+  const AccountId payer = user ? user : d.s.tree().find(i.account);
+  must(payer && payer != kRootAccount, "a job has a payer below the root");
+  return payer;
+}
+
+bool is_new_user(const Decision& d, const in::SubmitJob& i) {
+  return !i.user.empty() && !d.s.tree().node(payer_of(d, i)).spec.user;
+}
+
+std::string account_name(const Decision& d, AccountId id) {
+  const std::string& path = d.s.tree().node(id).spec.path;
+  return path.empty() ? "the root account" : "account " + path;
+}
+
+std::optional<Error> over_queue_limit(const Decision& d, const in::SubmitJob& i) {
+  const auto binding = derive::queue_limit(d.s, payer_of(d, i), is_new_user(d, i));
+  if (!binding) return std::nullopt;
+  return Error{ErrorCode::kExhausted, "queue", std::to_string(binding->used),
+               rule_text(*binding, account_name(d, binding->subject), "") + "; try later"};
 }
 
 std::optional<Error> check_submit(const Decision& d, const in::SubmitJob& i,
@@ -38,7 +64,8 @@ std::optional<Error> check_submit(const Decision& d, const in::SubmitJob& i,
   }
   if (i.time_limit_ms < 0)
     return invalid("time_limit", std::to_string(i.time_limit_ms), "want >= 0");
-  return queue_is_full(d, account);
+  if (auto error = queue_is_full(d, account)) return error;
+  return over_queue_limit(d, i);
 }
 
 // Refuses slices that no GPU has and no node offers: the job would wait for ever.
@@ -62,15 +89,6 @@ std::optional<Error> unknown_profile(const Decision& d, ClusterId cluster,
   return std::nullopt;
 }
 
-// Returns the user's account if it exists, else the account above, because a new user has the rules
-// of that account.
-AccountId payer_of(const Decision& d, const in::SubmitJob& i) {
-  const AccountId user = i.user.empty() ? AccountId() : d.s.tree().find(i.account + "/" + i.user);
-  const AccountId payer = user ? user : d.s.tree().find(i.account);
-  must(payer && payer != kRootAccount, "a job has a payer below the root");
-  return payer;
-}
-
 Result<Priority> priority_of(const Decision& d, const in::SubmitJob& i) {
   const bool numbers = d.s.policy().priority_classes.empty();
   if (i.priority_class.empty() && (numbers || i.priority == 0)) return Priority{i.priority, false};
@@ -82,14 +100,47 @@ Result<Priority> priority_of(const Decision& d, const in::SubmitJob& i) {
   return error;
 }
 
+// The refusal by a limit on jobs or for each user, which could never allow the job.
+Error over_extra_limit(const Decision& d, const Binding& rule, DurationMs time_limit_ms) {
+  const std::string product =
+      rule.product ? std::string(d.s.fleet().products().name(rule.product)) : std::string();
+  const std::string want = rule_text(rule, account_name(d, rule.subject), product);
+  const std::string limit = time_limit_ms == 0 ? "none" : format_duration(time_limit_ms);
+  switch (rule.kind) {
+    case BindingKind::kTime:
+      return {ErrorCode::kPrecondition, "time_limit", limit, want};
+    case BindingKind::kMinutes:
+      if (rule.need == 0) return {ErrorCode::kPrecondition, "time_limit", limit, want};
+      return {ErrorCode::kPrecondition, "request.gpus",
+              std::to_string(rule.need) + " GPU-minutes until the planned end", want};
+    case BindingKind::kJobs:
+      return {ErrorCode::kPrecondition, "account", d.s.tree().node(rule.subject).spec.path, want};
+    default:
+      return {ErrorCode::kPrecondition, "request.gpus", format_milligpu(rule.need), want};
+  }
+}
+
+// What limits on jobs count of the job.
+JobDemand demand_of(const Decision& d, const in::SubmitJob& i, AccountId payer) {
+  state::Job job;
+  job.leaf = payer;
+  job.time_limit_ms = i.time_limit_ms;
+  JobDemand demand = state::job_demand(d.s, job);
+  demand.new_user = is_new_user(d, i);
+  return demand;
+}
+
 // Refuses requests that could never start, and everything new while the account drains.
-std::optional<Error> not_entitled(const Decision& d, AccountId payer, ShapeId shape) {
+std::optional<Error> not_entitled(const Decision& d, const in::SubmitJob& i, ShapeId shape) {
   const Fleet& fleet = d.s.fleet();
+  const AccountId payer = payer_of(d, i);
   const ProductDemand demand{state::only_product(d.s.fleet(), fleet.request(shape)),
                              fleet.least_milligpu(shape)};
-  const auto binding = first_binding(d.s.tree(), {payer, {&demand, 1}}, Asking::kSubmit);
+  const auto binding =
+      first_binding(d.s.tree(), {payer, {&demand, 1}, demand_of(d, i, payer)}, Asking::kSubmit);
   if (!binding) return std::nullopt;
   must(static_cast<bool>(binding->subject), "an account's rule refuses the job");
+  if (is_extra_limit(*binding)) return over_extra_limit(d, *binding, i.time_limit_ms);
   const std::string subject = "account " + d.s.tree().node(binding->subject).spec.path;
   if (binding->kind == BindingKind::kDrain) {
     return Error{ErrorCode::kPrecondition, "account", d.s.tree().node(payer).spec.path,
@@ -132,7 +183,7 @@ void decide(Decision& d, const in::SubmitJob& i) {
   if (!priority) return d.refuse(priority.error(), i.account);
   const AccountId account = d.s.tree().find(i.account);
   const ShapeId shape = d.shape_of(cluster->id, i.request);
-  if (auto error = not_entitled(d, payer_of(d, i), shape)) return d.refuse(*error, i.account);
+  if (auto error = not_entitled(d, i, shape)) return d.refuse(*error, i.account);
   if (cluster->synced && !d.search.fits_empty_fleet(shape)) {
     d.out.reply.warnings.push_back(
         "ExceedsFleet: no placement exists in the fleet as it is now; the job waits until one "
@@ -267,6 +318,10 @@ void decide(Decision& d, const in::Tick& /*i*/) {
     end_or_overrun(d, d.s.jobs().at(end->second));
   }
   must(!due(derive::next_hold_end(d.s)), "no hold is past its end");
+  if (d.s.pass_due().minutes_ms <= d.s.now()) {
+    d.set_minutes_due(state::kNever);
+    d.set_pass_due(true);
+  }
   ask_victims(d);
   end_backoffs(d);
   begin_and_end_drains(d);

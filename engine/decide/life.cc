@@ -2,6 +2,7 @@
 // done, and which pods a waiting gang has (docs/design/0024).
 #include <algorithm>
 #include <set>
+#include <utility>
 
 #include "accounting/quota/entitlement.h"
 #include "core/limits.h"
@@ -9,6 +10,7 @@
 #include "core/stored_size.h"
 #include "engine/decide/decide.h"
 #include "engine/derive/effects.h"
+#include "engine/derive/entitled_place.h"
 #include "engine/derive/preemption/preemptible.h"
 
 namespace subak::decide {
@@ -190,7 +192,7 @@ void assign(Decision& d, JobId id) {
   }
   const AccountId leaf = leaf_of(d, account, job.pod_origin->user);
   const bool is_new = job.origin == JobOrigin::kPods && job.state == JobState::kIncomplete;
-  d.emit(fact::JobAssigned{id, leaf, is_new && draining(d.s.tree(), leaf)});
+  d.emit(fact::JobAssigned{id, leaf, is_new && !derive::accepts_job(d.s, leaf)});
   must(job.leaf == leaf, "the account pays from now on");
   settle(d, id);
 }
@@ -374,14 +376,43 @@ void assign_jobs(Decision& d, ClusterId cluster, const std::string& ns) {
   for (const JobId id : d.s.jobs().gangs().unassigned(cluster, ns)) assign(d, id);
 }
 
+namespace {
+
+void accept(Decision& d, JobId id) {
+  d.emit(fact::JobAssigned{id, d.s.jobs().at(id).leaf, false});
+  must(!d.s.jobs().at(id).awaits_resume(), "an account accepts a job once");
+  settle(d, id);
+}
+
+}  // namespace
+
 void resume_jobs(Decision& d) {
   for (const JobId id : std::set(d.s.jobs().sets().awaiting_resume())) {
     const AccountId leaf = d.s.jobs().at(id).leaf;
-    if (draining(d.s.tree(), leaf)) continue;
-    d.emit(fact::JobAssigned{id, leaf, false});
-    must(!d.s.jobs().at(id).awaits_resume(), "a job waits for its account's resume once");
-    settle(d, id);
+    if (derive::accepts_job(d.s, leaf)) accept(d, id);
   }
+}
+
+bool accept_jobs(Decision& d) {
+  const auto& awaiting = d.s.jobs().sets().awaiting_by_leaf();
+  bool any = false, more = true;
+  std::set<AccountId> full;
+  while (std::exchange(more, false)) {
+    AccountId last;
+    for (auto next = awaiting.begin(); next != awaiting.end();
+         next = awaiting.lower_bound({AccountId(last.value + 1), JobId()})) {
+      const auto [leaf, id] = *next;
+      last = leaf;
+      if (full.contains(leaf)) continue;
+      if (!derive::accepts_job(d.s, leaf)) {
+        full.insert(leaf);
+        continue;
+      }
+      accept(d, id);
+      any = more = true;
+    }
+  }
+  return any;
 }
 
 }  // namespace subak::decide

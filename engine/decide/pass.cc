@@ -227,6 +227,11 @@ Tried try_start(Decision& d, JobId id, derive::ReservedUntil& reserved_until, Pa
   walk.pass_over(job.shape);
   if (found.blocked_by_rule && found.breaks_promise) {
     walk.block_by_promise(job);
+  } else if (found.blocked_by_rule && found.blocked_by_rule->of_job_alone()) {
+    walk.skip_job(id);
+  } else if (found.blocked_by_rule && found.blocked_by_rule->kind == BindingKind::kMinutes) {
+    walk.wait_for_minutes(*found.blocked_by_rule);
+    walk.skip_line(id);
   } else if (found.blocked_by_rule) {
     walk.block_line_by_rule(id);
   } else if (found.refused || has_own()) {
@@ -302,7 +307,7 @@ void reserve_in_order(Decision& d, PassMemory& memory, const std::set<ShapeId>& 
   while (const auto next = walk.next()) {
     const state::Job& job = d.s.jobs().at(*next);
     if (const auto stopped = derive::stopped(d.s, job, Asking::kAmounts)) {
-      stopped->kind == BindingKind::kPromise ? walk.block_job(*next) : walk.block_line(*next);
+      stopped->of_job_alone() ? walk.block_job(*next) : walk.block_line(*next);
       continue;
     }
     const bool has_own =
@@ -389,6 +394,8 @@ Walked start_all(Decision& d, PassMemory& memory, Work& work, std::set<ShapeId>&
 
 void decide(Decision& d, const in::Pass& /*i*/, PassMemory& memory) {
   Work work;
+  d.set_minutes_due(state::kNever);
+  accept_jobs(d);
   memory.claimed.clear();
   memory.claim_tried.clear();
   memory.claim_steps = 0;
@@ -433,7 +440,8 @@ void decide(Decision& d, const in::Pass& /*i*/, PassMemory& memory) {
   }
   must(rounds <= limits::kMaxPassRounds, "a pass has a bounded number of rounds");
   if (walked != Walked::kEnough) memory.blocked_by_rule.clear();
-  d.set_pass_due(walked != Walked::kAll || more_claims);
+  const bool accepted = accept_jobs(d);
+  d.set_pass_due(walked != Walked::kAll || more_claims || accepted);
 }
 
 }  // namespace subak::decide

@@ -144,13 +144,27 @@ bool PassWalk::block_if_stopped(const state::Job& job) {
     block_by_promise(job);
     return true;
   }
-  // The rule lend also binds accounts other than the one that has it.
-  if (binding->any_product && binding->kind != BindingKind::kLend) {
-    block_by_rule({JobId(), 0, binding->subject, binding->need});
+  if (binding->of_job_alone()) {
+    pass_.block_job(job.id);
+  } else if (binding->kind == BindingKind::kMinutes) {
+    // A later pass may find fewer GPU-minutes in flight although no GPU became free.
+    wait_for_minutes(*binding);
+    pass_.block_account(binding->counted, least_size(job));
+  } else if (binding->kind == BindingKind::kJobs && least_size(job) > 0) {
+    // The rule stops jobs of every size.
+    block_by_rule({JobId(), 0, binding->counted, 1});
+  } else if (binding->any_product && binding->kind != BindingKind::kLend &&
+             binding->kind != BindingKind::kJobs) {
+    // The rule lend also binds accounts other than the one that has it.
+    block_by_rule({JobId(), 0, binding->counted, binding->need});
   } else {
     block_line_by_rule(job.id);
   }
   return true;
+}
+
+MilliGpu PassWalk::least_size(const state::Job& job) const {
+  return state::least_milligpu(d_.s.fleet(), job);
 }
 
 void PassWalk::block_by_rule(const PassMemory::BlockedByRule& rule) {

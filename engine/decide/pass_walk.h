@@ -3,6 +3,7 @@
 // Threads: as for the pass.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <map>
@@ -11,6 +12,8 @@
 #include <utility>
 #include <vector>
 
+#include "accounting/quota/entitlement.h"
+#include "core/must.h"
 #include "engine/decide/decide.h"
 #include "engine/decide/decision.h"
 #include "engine/derive/reservations.h"
@@ -91,10 +94,17 @@ class PassWalk {
     promised_away_.emplace(job.leaf, job.shape);
     pass_.block_job(job.id);
   }
+  // Records when the rule `minutes` will allow the job that it stops now.
+  void wait_for_minutes(const Binding& rule) {
+    must(rule.allows_at > d_.s.now(), "GPU-minutes that stop a job pass later");
+    d_.set_minutes_due(std::min(d_.s.pass_due().minutes_ms, rule.allows_at));
+  }
   // True if a rule stops the job on any placement. Records the rule.
   bool block_if_stopped(const state::Job& job);
 
  private:
+  // Returns the fewest milli-GPU that the job can take.
+  MilliGpu least_size(const state::Job& job) const;
   void block_by_rule(const PassMemory::BlockedByRule& rule);
   void apply(const PassMemory::BlockedByRule& rule);
   std::uint64_t serial_of(JobId id) const {

@@ -28,10 +28,17 @@ MilliGpu holds_of(const State& s, const state::Job& job, ProductId product) {
 
 void remove_job(const State& s, const state::Job& job, WithoutHoldings& without) {
   if (job.leaf == kUnassigned) return;
+  JobSums sums;
+  const TimeMs end_ms = job.run().end_ms;
   for (const state::Pod& pod : job.pods) {
-    if (pod.holds_slot())
-      without.remove(job.leaf, s.fleet().product_of(pod.slot.node), pod.slot.milligpu);
+    if (!pod.holds_slot()) continue;
+    without.remove(job.leaf, s.fleet().product_of(pod.slot.node), pod.slot.milligpu);
+    sums.jobs = pod.slot.milligpu > 0 ? 1 : sums.jobs;
+    sums.rate += pod.slot.milligpu;
   }
+  if (end_ms == 0 || end_ms >= state::kNever) sums.rate = 0;
+  sums.ends = GpuTime::of(sums.rate, end_ms);
+  without.remove_job(job.leaf, sums);
 }
 
 WithoutHoldings without_victims(const State& s) {
@@ -47,29 +54,40 @@ WithoutHoldings without_victims(const State& s) {
 
 namespace {
 
-std::optional<Binding> stopped_without_own(const state::Claim& claim, WithoutHoldings without) {
+Demand demand_of(const State& s, const state::Claim& claim) {
+  return {claim.leaf, claim.amounts, state::job_demand(s, s.jobs().at(claim.job))};
+}
+
+std::optional<Binding> stopped_without_own(const State& s, const state::Claim& claim,
+                                           WithoutHoldings without) {
   for (const auto& [product, amount] : claim.amounts) without.remove(claim.leaf, product, amount);
-  return without.first_binding({claim.leaf, claim.amounts}, Asking::kStart);
+  without.remove_job(claim.leaf, {.jobs = 1, .rate = 0, .ends = {}});
+  return without.first_binding(demand_of(s, claim), Asking::kStart);
 }
 
 // Returns the rule that would stop the claimant if no claim counted as held. O(depth).
 std::optional<Binding> stopped_without_claims(const State& s, const state::Claim& claim) {
-  for (AccountId id = claim.leaf; id; id = s.tree().node(id).parent) {
-    const AccountNode& node = s.tree().node(id);
-    std::vector<ProductLevel> levels(node.holdings.levels().begin(), node.holdings.levels().end());
-    for (ProductLevel& level : levels) level.held -= amount_of(node.claimed, level.product);
-    Rules rules = rules_of(node);
+  std::optional<Binding> first;
+  const Demand demand = demand_of(s, claim);
+  each_rules(s.tree(), demand, [&](Rules rules, const AccountNode* counted) {
+    must(counted != nullptr, "a claimant has an account");
+    std::vector<ProductLevel> levels(rules.levels.begin(), rules.levels.end());
+    for (ProductLevel& level : levels)
+      level.held -= amount_of(counted->jobs.claimed, level.product);
     rules.levels = levels;
-    rules.alloc -= sum_of(node.claimed);
-    if (auto binding = first_binding(rules, claim.amounts, Asking::kStart)) return binding;
-  }
-  return std::nullopt;
+    rules.alloc -= sum_of(counted->jobs.claimed);
+    rules.sums.jobs -= counted->jobs.claiming;
+    first = first_binding(rules, demand.amounts, demand.job, Asking::kStart);
+    return first.has_value();
+  });
+  return first;
 }
 
 }  // namespace
 
-std::optional<Binding> stopped_once_gone(const state::Claim& claim, const WithoutHoldings& gone) {
-  return stopped_without_own(claim, WithoutHoldings(&gone));
+std::optional<Binding> stopped_once_gone(const State& s, const state::Claim& claim,
+                                         const WithoutHoldings& gone) {
+  return stopped_without_own(s, claim, WithoutHoldings(&gone));
 }
 
 std::optional<Binding> stopped_now(const State& s, const state::Claim& claim) {
@@ -77,7 +95,7 @@ std::optional<Binding> stopped_now(const State& s, const state::Claim& claim) {
     return state::still_there(s.jobs(), victim) != nullptr;
   };
   if (std::any_of(claim.victims.begin(), claim.victims.end(), there))
-    return stopped_without_own(claim, WithoutHoldings(s.tree()));
+    return stopped_without_own(s, claim, WithoutHoldings(s.tree()));
   return stopped_without_claims(s, claim);
 }
 
@@ -100,7 +118,7 @@ bool is_entitled(const State& s, const state::Claim& claim) {
     const AccountNode& node = s.tree().node(id);
     if (node.quota_total == 0) continue;
     std::vector<ProductLevel> levels;
-    for (const auto& [product, amount] : node.claimed) levels.push_back({product, amount, 0});
+    for (const auto& [product, amount] : node.jobs.claimed) levels.push_back({product, amount, 0});
     remove_by_class(s, id, levels);
     return uncovered(node.quota, levels, {}) == 0;
   }

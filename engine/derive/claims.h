@@ -26,7 +26,8 @@ void remove_job(const State& s, const state::Job& job, WithoutHoldings& without)
 WithoutHoldings without_victims(const State& s);
 // Returns the rule that will still stop the claimant after all victims have ended; nullopt if no
 // rule will. `gone` is the result of without_victims(). The claim itself does not count as held.
-std::optional<Binding> stopped_once_gone(const state::Claim& claim, const WithoutHoldings& gone);
+std::optional<Binding> stopped_once_gone(const State& s, const state::Claim& claim,
+                                         const WithoutHoldings& gone);
 // Returns the rule that stops the claimant now. Other claims count as held only while one of this
 // claim's own victims has not ended.
 std::optional<Binding> stopped_now(const State& s, const state::Claim& claim);

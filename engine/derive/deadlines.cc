@@ -49,6 +49,7 @@ std::optional<TimeMs> next_deadline(const State& s) {
   if (const auto hold = next_hold_end(s)) consider(hold->first);
   if (const auto end = next_end(s)) consider(end->first);
   if (const auto ask = next_ask(s)) consider(*ask);
+  if (s.pass_due().minutes_ms < state::kNever) consider(s.pass_due().minutes_ms);
   if (const auto backoff = s.node_backoff().next_end()) consider(*backoff);
   if (const auto drain = s.nodes().next_drain()) consider(drain->first);
   if (const auto lost = s.nodes().first_lost_clique()) {
@@ -57,7 +58,8 @@ std::optional<TimeMs> next_deadline(const State& s) {
   if (const auto unknown = s.nodes().first_unknown()) {
     consider(unknown->first + limits::kGpusUnknownMs);
   }
-  if (s.nodes().size() > 0 && s.allocations().keeps_books()) consider(s.nodes().billed_until() + kDayMs);
+  if (s.nodes().size() > 0 && s.allocations().keeps_books())
+    consider(s.nodes().billed_until() + kDayMs);
   for (const auto& [id, cluster] : s.clusters().all()) {
     if (const auto row = next_row(s, id)) consider(row->due_ms);
   }

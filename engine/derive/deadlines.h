@@ -41,6 +41,7 @@ std::optional<std::pair<TimeMs, JobId>> next_end(const State& s);
 //   - the begin or end of a drain
 //   - the removal of a node from its former clique
 //   - the end of a day, or a due ledger row
+//   - GPU-minutes in flight that have fallen far enough for a waiting job
 std::optional<TimeMs> next_deadline(const State& s);
 
 }  // namespace subak::derive

@@ -4,6 +4,7 @@
 
 #include "core/must.h"
 #include "engine/derive/preemption/preemptible.h"
+#include "engine/state/planned_end.h"
 
 namespace subak::derive {
 namespace {
@@ -15,12 +16,36 @@ ProductDemand least_demand(const State& s, const state::Job& job) {
 
 }  // namespace
 
-std::optional<Binding> first_rule(const State& s, AccountId leaf,
-                                  std::span<const ProductDemand> amounts, Asking asking) {
-  if (auto binding = first_binding(s.tree(), {leaf, amounts}, asking)) return binding;
+std::optional<Binding> first_rule(const State& s, const Demand& demand, Asking asking) {
+  if (auto binding = first_binding(s.tree(), demand, asking)) return binding;
   if (s.tree().quota_sums().unlent().empty()) return std::nullopt;
-  return unlent(s.tree(), {leaf, amounts},
+  return unlent(s.tree(), demand,
                 [&](ProductId product) { return totals_of(s.fleet(), product).idle; });
+}
+
+std::optional<Binding> queue_limit(const State& s, AccountId leaf, bool new_user) {
+  if (s.tree().quota_sums().extra_limits().empty()) return std::nullopt;
+  Demand demand{leaf, {}};
+  demand.job.new_user = new_user;
+  std::optional<Binding> first;
+  each_rules(s.tree(), demand, [&](const Rules& rules, const AccountNode* counted) {
+    if (rules.jobs == nullptr || !rules.jobs->queued) return false;
+    const std::int64_t most = *rules.jobs->queued;
+    const std::size_t used =
+        counted != nullptr ? s.jobs().waiting().accepted(counted->id) : std::size_t{0};
+    if (static_cast<std::int64_t>(used) < most) return false;
+    first = Binding{BindingKind::kQueued, rules.subject, kOfAny, 1, 0};
+    first->used = static_cast<std::int64_t>(used);
+    first->most = most;
+    first->per_user = rules.per_user;
+    first->counted = rules.counted;
+    return true;
+  });
+  return first;
+}
+
+bool accepts_job(const State& s, AccountId leaf) {
+  return !draining(s.tree(), leaf) && !queue_limit(s, leaf);
 }
 
 std::optional<Binding> broken_promise(const State& s, const state::Job& job,
@@ -38,7 +63,8 @@ std::optional<Binding> broken_promise(const State& s, const state::Job& job,
 std::optional<Binding> first_rule(const State& s, const state::Job& job,
                                   std::span<const ProductDemand> amounts, Asking asking) {
   must(job.leaf != kUnassigned, "a queued job has an account");
-  if (auto binding = first_rule(s, job.leaf, amounts, asking)) return binding;
+  const Demand demand{job.leaf, amounts, state::job_demand(s, job)};
+  if (auto binding = first_rule(s, demand, asking)) return binding;
   return broken_promise(s, job, amounts);
 }
 

@@ -46,16 +46,20 @@ EntitledPlace find_entitled(const State& s, Search& search, const ReservedNodes&
 // Returns the rule that stops the queued job on any placement. The rules are checked for the least
 // that the job can cost. nullopt: no rule stops it.
 std::optional<Binding> stopped(const State& s, const state::Job& job, Asking asking);
-// Returns the first rule that stops jobs of `leaf` from starting now with these GPUs by product.
-// The rule belongs to an account on the path of `leaf` (kStart or kAmounts), or it is the `lend` of
-// another account.
-std::optional<Binding> first_rule(const State& s, AccountId leaf,
-                                  std::span<const ProductDemand> amounts, Asking asking);
+// Returns the first rule that stops the demand from starting now. The rule belongs to an account on
+// the path of the demand's leaf (kStart or kAmounts), or it is the `lend` of another account.
+std::optional<Binding> first_rule(const State& s, const Demand& demand, Asking asking);
 // Returns the first rule that stops this job from starting now with these GPUs. If the policy
 // reclaims, a further rule counts: a job that cannot be preempted may not borrow GPUs that quotas
 // guarantee (accounting/quota/promises.h). The check of this rule costs O(holds).
 std::optional<Binding> first_rule(const State& s, const state::Job& job,
                                   std::span<const ProductDemand> amounts, Asking asking);
+// Returns the first limit on waiting jobs that is reached on the path of `leaf`, the account of a
+// new job. `new_user`: the job is of a user of `leaf` who has no account yet. O(depth).
+std::optional<Binding> queue_limit(const State& s, AccountId leaf, bool new_user = false);
+// True if all accounts on the path accept a further job of `leaf`: none drains, and no limit on
+// waiting jobs is reached. O(depth).
+bool accepts_job(const State& s, AccountId leaf);
 // Returns the first promise of a quota that the job would break with these GPUs. Only a job that
 // cannot be preempted breaks a promise, if it would borrow GPUs that a quota guarantees. A job
 // within the quotas of its accounts breaks no promise. Returns nullopt if the job breaks no

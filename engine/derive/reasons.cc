@@ -28,51 +28,6 @@ Reason reason(ReasonToken token, std::string subject, std::string detail) {
   return r;
 }
 
-std::string shown_path(const AccountNode& node) {
-  return node.spec.path.empty() ? "(root)" : node.spec.path;
-}
-
-std::string gpus_of(const State& s, MilliGpu amount, ProductId product) {
-  const std::string gpus = format_milligpu(amount) + (amount == kMilliPerGpu ? " GPU" : " GPUs");
-  return product ? gpus + " of " + std::string(s.fleet().products().name(product)) : gpus;
-}
-
-// Returns the reason of a job that may not borrow free GPUs: quotas guarantee them (kPromise), or
-// accounts do not lend them (kLend).
-Reason promised(const State& s, const Binding& b, const std::string& path) {
-  const std::string needs = "; the job needs " + format_milligpu(b.need);
-  const std::string owners = "accounts such as " + path;
-  Reason r = reason(ReasonToken::kWaitingForQuota, path,
-                    b.kind == BindingKind::kPromise
-                        ? "it cannot be preempted and may borrow " + gpus_of(s, b.have, b.product) +
-                              needs + "; the rest is promised to " + owners +
-                              "; pods with a controller may borrow more"
-                        : gpus_of(s, b.used, b.product) + " are idle; " + owners + " do not lend " +
-                              format_milligpu(b.most) + " of their quota" + needs);
-  r.need = b.need;
-  r.have = b.have;
-  return r;
-}
-
-Reason reason_of(const State& s, const Binding& b) {
-  must(b.have >= 0 && b.need >= b.have, "a rule that stops a job leaves less than it needs");
-  const std::string path = shown_path(s.tree().node(b.subject));
-  if (b.kind == BindingKind::kHold) {
-    return reason(ReasonToken::kOnHold, path, "account " + path + " is held");
-  }
-  if (b.kind == BindingKind::kLend || b.kind == BindingKind::kPromise) return promised(s, b, path);
-  Reason r = reason(b.never ? ReasonToken::kExceedsMaxQuota : ReasonToken::kWaitingForQuota, path,
-                    "account " + path + (b.kind == BindingKind::kBorrow ? " borrows " : " holds ") +
-                        format_milligpu(b.used) + " of " +
-                        (b.kind == BindingKind::kBorrow ? "at most " : "its limit of ") +
-                        gpus_of(s, b.most, b.product) +
-                        (b.kind == BindingKind::kBorrow ? " beyond its quota" : "") +
-                        "; the job needs " + format_milligpu(b.need));
-  r.need = b.need;
-  r.have = b.have;
-  return r;
-}
-
 // The scheduler's refusals of the job on the nodes of its holds, and the time of the next try.
 Reason scheduler_refused(const State& s, const state::Job& job) {
   Reason r = reason(ReasonToken::kUnschedulable, "", "");
@@ -106,12 +61,13 @@ void explain_entitlement(const State& s, const state::Job& job, std::vector<Reas
   if (job.leaf == kUnassigned) return;
   const ProductDemand demand{state::only_product(s.fleet(), state::request_of(s.fleet(), job)),
                              state::least_milligpu(s.fleet(), job)};
-  for (const Binding& b : bindings(s.tree(), {job.leaf, {&demand, 1}}, Asking::kStart)) {
-    out.push_back(reason_of(s, b));
+  const Demand all{job.leaf, {&demand, 1}, state::job_demand(s, job)};
+  for (const Binding& b : bindings(s.tree(), all, Asking::kStart)) {
+    out.push_back(explain_rule(s, b));
   }
   const auto first = first_rule(s, job, {&demand, 1}, Asking::kStart);
   if (first && (first->kind == BindingKind::kLend || first->kind == BindingKind::kPromise))
-    out.push_back(reason_of(s, *first));
+    out.push_back(explain_rule(s, *first));
 }
 
 // Adds the rule that refuses the placement that the job would get.
@@ -120,7 +76,7 @@ void explain_cost(const State& s, const Places& places, const ReservedNodes& res
   must(out.empty(), "a rule refuses a placement that exists");
   const EntitledPlace found = find_entitled(s, places.search, reserved, job);
   if (!found.placement && found.blocked_by_rule)
-    out.push_back(reason_of(s, *found.blocked_by_rule));
+    out.push_back(explain_rule(s, *found.blocked_by_rule));
   if (found.refused) out.push_back(scheduler_refused(s, job));
 }
 
@@ -244,16 +200,6 @@ void explain_place(const State& s, const Places& places, const state::Job& job,
   if (auto why = drained_too_soon(s, places, job, reserved)) out.push_back(*std::move(why));
   if (out.empty()) explain_order(s, places, job, position, out);
   must(!out.empty(), "a job that waits has a reason");
-}
-
-// The job came while its account was draining.
-Reason awaited_resume(const State& s, const state::Job& job) {
-  must(bool(draining(s.tree(), job.leaf)), "an account above the job drains");
-  const std::string path = shown_path(s.tree().node(draining(s.tree(), job.leaf)));
-  return reason(ReasonToken::kOnHold, path,
-                "account " + path +
-                    " is draining and takes nothing new, and the job came after that: it waits "
-                    "until an operator resumes the account");
 }
 
 // Figures of the siblings at one node of the tree. The walk compares only siblings with jobs that
@@ -390,7 +336,7 @@ std::vector<Reason> reasons_to_wait(const State& s, const Places& places, const 
       out.push_back(reason(ReasonToken::kMisconfigured, job.name, std::move(unknown)));
     }
   }
-  if (job.awaits_resume()) out.push_back(awaited_resume(s, job));
+  if (job.awaits_resume()) out.push_back(explain_not_accepted(s, job));
   if (job.state == JobState::kIncomplete) {
     if (job.extras().backoff != nullptr) out.push_back(scheduler_refused(s, job));
     Reason r = explain_incomplete(job);
@@ -452,7 +398,7 @@ Reason first_reason(const State& s, const Places& places, const state::Job& job,
     explain_order(s, places, job, position, why);
     return why.front();
   }
-  if (found.blocked_by_rule) return reason_of(s, *found.blocked_by_rule);
+  if (found.blocked_by_rule) return explain_rule(s, *found.blocked_by_rule);
   if (found.refused) return scheduler_refused(s, job);
   const PodShape& pod = s.fleet().request(job.shape).groups.front().shape;
   const std::string kind = pod.kind == GpuKind::kMig ? "mig-" + pod.profile

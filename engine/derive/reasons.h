@@ -4,8 +4,10 @@
 
 #include <cstddef>
 #include <optional>
+#include <string>
 #include <vector>
 
+#include "accounting/quota/entitlement.h"
 #include "engine/answers/answers.h"
 #include "engine/derive/reservations.h"
 #include "engine/state/state.h"
@@ -20,6 +22,12 @@ std::vector<Reason> reasons_of(const State& s, const Places& places, const state
 // The function does not read every node (Engine::first_reason).
 Reason first_reason(const State& s, const Places& places, const state::Job& job,
                     std::size_t position);
+// Returns why the rule stops a job.
+Reason explain_rule(const State& s, const Binding& rule);
+// Returns why the job's account has not accepted the job yet (Job::awaits_resume).
+Reason explain_not_accepted(const State& s, const state::Job& job);
+// Returns the account's path for a message.
+std::string shown_path(const AccountNode& node);
 // Returns the ranking of a queued job: the siblings that the walk of a pass compares at each
 // account, from the root down. O(depth + siblings on the path); it computes the next job of each
 // sibling.

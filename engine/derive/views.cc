@@ -18,14 +18,15 @@ using Clusters = std::shared_ptr<const std::vector<ClusterView>>;
 // A user without rules of its own is not shown: only its account's rules apply.
 bool is_shown(const AccountNode& node) {
   const AccountSpec& spec = node.spec;
-  const bool rules = !spec.limit.empty() || !spec.borrow.empty() || spec.held || spec.draining;
+  const bool rules = !spec.limit.empty() || !spec.borrow.empty() || spec.held || spec.draining ||
+                     node.limits.extra != nullptr;
   return !node.removed && (!spec.user || rules);
 }
 
 AccountsView::Row row_of(const AccountNode& node) {
   must(!node.removed, "a removed account has no row");
-  return {node.id,    node.spec,           node.revision,         node.quota,
-          node.limit, node.lending.borrow, node.lending.borrow_of};
+  return {node.id,          node.spec,           node.revision,          node.quota,
+          node.limits.gpus, node.lending.borrow, node.lending.borrow_of, node.limits.extra};
 }
 
 // The changes of edited nodes against the last View.

@@ -128,7 +128,7 @@ void ForecastRun::stop(JobId id) {
 }
 
 void ForecastRun::settle() {
-  while (state_.pass_due()) {  // a new state is always due
+  while (state_.pass_due().now) {  // a new state is always due
     state_.advance_tick();
     decide(d_, in::Pass{}, memory_);
     look();

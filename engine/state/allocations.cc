@@ -15,6 +15,12 @@ bool counts(const Job& job, const PodSlot& slot) {
   return job.leaf != kUnassigned && slot.milligpu > 0;
 }
 
+// What GPUs of a job with this expected end add to the sums of its accounts.
+JobSums sums_of(MilliGpu milligpu, TimeMs end_ms) {
+  if (end_ms == 0 || end_ms >= kNever) return {};
+  return {0, milligpu, GpuTime::of(milligpu, end_ms)};
+}
+
 // The GPUs that all accounts hold and run: the root has the sum.
 struct Totals {
   MilliGpu held = 0, running = 0;
@@ -76,7 +82,12 @@ void Allocations::take(Job& job, std::uint32_t rank, const PodSlot& slot, TimeMs
   add_to_node(job, rank, slot.node);
   TimeMs& free_at = nodes_[slot.node.value].free_at;
   free_at = std::max(free_at, job.run().end_ms);
+  if (slot.milligpu == 0) return;
+  must(job.of_run != nullptr, "a job that holds GPUs has a run");
+  JobSums sums = sums_of(slot.milligpu, job.of_run->end_ms);
+  if (job.of_run->holding++ == 0) sums.jobs = 1;
   if (!counts(job, slot)) return;
+  tree_.add_sums(job.leaf, sums);
   tree_.hold(job.leaf, fleet_.product_of(slot.node), slot.milligpu, now);
   must(totals_of(tree_) == Totals{before.held + slot.milligpu, before.running},
        "the tree holds what was taken");
@@ -110,8 +121,11 @@ void Allocations::give(Job& job, std::uint32_t rank, TimeMs at, TimeMs now) {
     must(open_[job.id.cluster()].erase({pod.since_ms, {job.id, rank}}) == 1,
          "what is bound is found by its next row");
   }
+  JobSums sums = sums_of(pod.slot.milligpu, job.run().end_ms);
+  if (pod.slot.milligpu > 0 && --job.of_run->holding == 0) sums.jobs = 1;
   if (counts(job, pod.slot)) {
     const MilliGpu amount = pod.slot.milligpu;
+    tree_.add_sums(job.leaf, -sums);
     tree_.release(job.leaf, fleet_.product_of(node), amount, pod.is_bound(), at);
     must(totals_of(tree_) == Totals{before.held - (pod.is_bound() ? 0 : amount),
                                     before.running - (pod.is_bound() ? amount : 0)},
@@ -150,13 +164,20 @@ void Allocations::remove_from_node(const PodPlace& place, NodeId node) {
   must(here.jobs.size() == here.pods.size(), "each pod on a node is of a job");
 }
 
-void Allocations::end_changed(const Job& job) {
+void Allocations::end_changed(const Job& job, TimeMs before) {
   NodeId last;
+  MilliGpu milligpu = 0;
   for (const Pod& pod : job.pods) {
-    if (!pod.holds_slot() || pod.slot.node == last) continue;
+    if (!pod.holds_slot()) continue;
+    milligpu += pod.slot.milligpu;
+    if (pod.slot.node == last) continue;
     last = pod.slot.node;
     find_free_at(last);
   }
+  if (job.leaf == kUnassigned || milligpu == 0) return;
+  JobSums change = sums_of(milligpu, job.run().end_ms);
+  change += -sums_of(milligpu, before);
+  tree_.add_sums(job.leaf, change);
 }
 
 void Allocations::move(Job& job, std::uint32_t rank, const PodSlot& to, TimeMs now) {
@@ -180,6 +201,11 @@ void Allocations::assign(const Job& job, TimeMs now) {
     advance_tick(now);
     if (tick_) tick_->job_start(job.leaf, pod.slot.milligpu, now);
   }
+  if (job.run().holding > 0) {
+    JobSums sums = sums_of(added.held + added.running, job.run().end_ms);
+    sums.jobs = 1;
+    tree_.add_sums(job.leaf, sums);
+  }
   must(totals_of(tree_) == Totals{before.held + added.held, before.running + added.running},
        "the tree holds what the job holds");
 }
@@ -198,6 +224,34 @@ void Allocations::relabel(NodeId node, ProductId before, const Jobs& jobs, TimeM
   }
   must(totals_of(tree_) == all, "another name changes no amount");
 }
+
+namespace {
+
+// Asserts that the tree has the sums of all jobs that hold GPUs.
+void check_sums(const AccountTree& tree, const Jobs& jobs) {
+  std::map<AccountId, JobSums> expected;
+  for (const auto& [id, job] : jobs.table().all()) {  // any order: sums
+    MilliGpu milligpu = 0;
+    std::uint32_t holding = 0;
+    for (const Pod& pod : job.pods) {
+      if (!pod.holds_slot() || pod.slot.milligpu == 0) continue;
+      milligpu += pod.slot.milligpu;
+      ++holding;
+    }
+    must(job.run().holding == holding, "a run counts the pods that hold GPUs");
+    if (holding == 0 || job.leaf == kUnassigned) continue;
+    JobSums sums = sums_of(milligpu, job.run().end_ms);
+    sums.jobs = 1;
+    for (AccountId up = job.leaf; up; up = tree.node(up).parent) expected[up] += sums;
+  }
+  for (const AccountId id : tree.preorder()) {
+    JobSums sums = tree.node(id).jobs.sums;
+    sums.jobs -= tree.node(id).jobs.claiming;
+    must(sums == expected[id], "the sums of an account are those of its jobs");
+  }
+}
+
+}  // namespace
 
 void Allocations::check(const Jobs& jobs) const {
   std::size_t slots = 0, bound = 0, open = 0;
@@ -233,9 +287,10 @@ void Allocations::check(const Jobs& jobs) const {
   for (const auto& [cluster, rows] : open_) open += rows.size();
   must(open == bound, "nothing else is");
   const Totals totals = totals_of(tree_);
-  must(totals.held == held + sum_of(tree_.node(kRootAccount).claimed),
+  must(totals.held == held + sum_of(tree_.node(kRootAccount).jobs.claimed),
        "the tree holds what the jobs hold and claim");
   must(totals.running == running, "the tree runs what the jobs run");
+  check_sums(tree_, jobs);
 }
 
 }  // namespace subak::state

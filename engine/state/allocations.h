@@ -81,9 +81,9 @@ class Allocations {
   void move(Job& job, std::uint32_t rank, const PodSlot& to, TimeMs now);
   // Counts the job's holds for its leaf from now on, because the job had no account until now.
   void assign(const Job& job, TimeMs now);
-  // Call it after the job's expected end (Run::end_ms) has changed. The call updates free_at() of
-  // the nodes on which the job has holds.
-  void end_changed(const Job& job);
+  // Call it after the job's expected end (Run::end_ms) has changed from `before`. The call updates
+  // free_at() of the nodes with holds of the job. It also updates the sums of the job's accounts.
+  void end_changed(const Job& job, TimeMs before);
   // Call it after the node's product has changed. The call counts the node's holds under the new
   // product.
   void relabel(NodeId node, ProductId before, const Jobs& jobs, TimeMs now);

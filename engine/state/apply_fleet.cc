@@ -37,7 +37,7 @@ std::vector<std::pair<ProductId, MilliGpu>> intern(Fleet& fleet, const ProductAm
 void State::on(const fact::ClusterSet& f) {
   claims_.note_outside_event(log_);
   clusters_.apply(f);
-  pass_due_ = true;
+  pass_due_.now = true;
 }
 
 void State::on(const fact::ClusterRemoved& f) {
@@ -45,7 +45,7 @@ void State::on(const fact::ClusterRemoved& f) {
   must(clusters_.at(f.id).reservations.empty(), "a removed cluster has no reservations");
   clusters_.apply(f);
   must(!clusters_.all().contains(f.id), "the cluster that goes is gone");
-  pass_due_ = true;
+  pass_due_.now = true;
 }
 
 // Moves the deadlines of the cluster's holds, which stood still while it was not synced.
@@ -57,7 +57,7 @@ void State::on(const fact::ClusterSynced& f) {
   if (again && !log_.restoring()) jobs_.put_off(f.id, fact_ms() - cluster.since_ms);
   clusters_.apply(f);
   must(cluster.synced == f.synced, "a cluster is as its fact says");
-  pass_due_ = true;
+  pass_due_.now = true;
 }
 
 void State::on(const fact::NodeSet& f) {
@@ -76,7 +76,7 @@ void State::on(const fact::NodeSet& f) {
   jobs_.fleet_changed();
   allocations_.relabel(f.id, before, jobs_, now());
   must(nodes_.find(f.cluster, f.spec.name) == f.id, "a node is found by its name");
-  pass_due_ = true;
+  pass_due_.now = true;
 }
 
 void State::on(const fact::NodeRemoved& f) {
@@ -94,7 +94,7 @@ void State::on(const fact::NodeRemoved& f) {
   must(fleet_.node(f.id) == nullptr, "the node that goes is gone");
   jobs_.fleet_changed();
   ledger_.drop_node(f.id);
-  pass_due_ = true;
+  pass_due_.now = true;
 }
 
 // The half-life is part of every meter, so it may change only while all meters are empty. The
@@ -114,7 +114,7 @@ void State::on(const fact::PolicySet& f) {
                                        policy_.tick_charge_end, now());
   }
   allocations_.set_tick(std::move(tick));
-  pass_due_ = true;
+  pass_due_.now = true;
 }
 
 void State::on(const fact::Finalized& f) {
@@ -131,14 +131,15 @@ void State::on(const fact::AccountSet& f) {
   tree_.set(f.id, f.spec, f.revision, now(), intern(fleet_, f.spec.quota),
             intern(fleet_, f.spec.limit),
             {intern(fleet_, parse_borrow(f.spec.borrow, "borrow").value().by_product),
-             intern(fleet_, parse_borrow(f.spec.lend, "lend").value().by_product)});
+             intern(fleet_, parse_borrow(f.spec.lend, "lend").value().by_product),
+             intern(fleet_, parse_user_limits(f.spec.user_limits, "user_limits").value().gpus)});
   if (fresh) tree_.begin_at_mean(f.id, now());
   // A new user is no edit, because Subak creates users itself.
   if (!log_.restoring() && (!fresh || !f.spec.user)) tree_.set_revision(seq());
   must(tree_.exists(f.id) && tree_.node(f.id).revision == f.revision, "an edit has its revision");
   if (limits) plan_ends();
   remember(f.edit, {now(), JobId(), f.id, f.revision});
-  pass_due_ = true;
+  pass_due_.now = true;
 }
 
 void State::on(const fact::AccountDeleted& f) {
@@ -149,7 +150,7 @@ void State::on(const fact::AccountDeleted& f) {
   tree_.set_revision(seq());
   must(tree_.node(f.id).removed, "an account that went is kept as such");
   remember(f.edit, {now(), JobId(), f.id, 0});
-  pass_due_ = true;
+  pass_due_.now = true;
 }
 
 void State::on(const fact::Charged& f) {
@@ -173,7 +174,7 @@ void State::on(const fact::Reserved& f) {
   must((clusters_.reservation_of(f.job) != nullptr) == !f.nodes.empty(),
        "a job has nodes reserved as its fact says");
   reserve_nodes();
-  pass_due_ = true;
+  pass_due_.now = true;
 }
 
 void State::on(const fact::Claimed& f) {
@@ -189,7 +190,7 @@ void State::on(const fact::Claimed& f) {
     }
     claims_.make(f, job, std::move(ended));
   }
-  pass_due_ = true;
+  pass_due_.now = true;
 }
 
 void State::reserve_nodes() {
@@ -221,7 +222,7 @@ void State::on(const fact::NodeBackedOff& f) {
     f.barred ? fleet_.back_off(f.node, f.shape) : fleet_.end_backoff(f.node, f.shape);
     must(fleet_.is_backed_off(f.node, f.shape) == f.barred, "the fleet knows its node backoffs");
   }
-  pass_due_ = true;
+  pass_due_.now = true;
 }
 
 void State::on(const fact::NodeLoad& f) {
@@ -229,7 +230,7 @@ void State::on(const fact::NodeLoad& f) {
   must(fleet_.node(f.node) != nullptr, "what takes of a node is on one that is there");
   must(log_.restoring() || !(fleet_.others(f.node) == f.use), "a sum is said when it is another");
   fleet_.set_others(f.node, f.use);
-  pass_due_ = true;
+  pass_due_.now = true;
 }
 
 void State::on(const fact::ClockAccepted& f) {

@@ -60,7 +60,7 @@ void State::set_state(Job& job, JobState to) {
   }
   if (to != JobState::kQueued && clusters_.reserve_no_longer(job.id)) reserve_nodes();
   plan_end(job);
-  pass_due_ = true;
+  pass_due_.now = true;
 }
 
 void State::on(const fact::JobCreated& f) {
@@ -117,7 +117,7 @@ void State::on(const fact::PodsExpected& f) {
 void State::on(const fact::PodChanged& f) {
   Job& job = jobs_.writable(f.job);
   must(job.pods.at(f.rank).state == PodState::kWaiting, "who waits may change");
-  pass_due_ = true;
+  pass_due_.now = true;
   job.pods[f.rank].order = f.order;
   if (!job.shape || f.rank >= job.ranks()) {
     Pod& pod = job.pods[f.rank];
@@ -162,7 +162,7 @@ void State::on(const fact::GangResized& f) {
   must(job.gang && f.size != job.gang_size, "a gang gets another size");
   open_gang(job);
   jobs_.resize_gang(job, f.size);
-  pass_due_ = true;
+  pass_due_.now = true;
 }
 
 void State::on(const fact::GangEmptied& f) {
@@ -242,7 +242,7 @@ void State::on(const fact::DeadlinePassed& f) {
   must(job.active() && f.attempt == job.attempt, "a deadline is of the present attempt");
   must(job.until_ms != 0 && job.until_ms <= now(), "what is past was to come");
   jobs_.set_deadline(job, 0);
-  if (claims_.by(f.id) != nullptr) pass_due_ = true;  // its claim may end
+  if (claims_.by(f.id) != nullptr) pass_due_.now = true;  // its claim may end
 }
 
 void State::on(const fact::StopAsked& f) {
@@ -265,7 +265,7 @@ void State::on(const fact::EndRefused& f) {
   must(f.attempt == job.attempt && job.state == JobState::kEnding, "who may not end is to end");
   must(job.run().end_refused_ms == 0, "that an end is refused is said once");
   job.make_run().end_refused_ms = now();
-  if (claims_.by(f.id) != nullptr) pass_due_ = true;  // its claim may end
+  if (claims_.by(f.id) != nullptr) pass_due_.now = true;  // its claim may end
 }
 
 void State::on(const fact::SchedulerRefused& f) {
@@ -282,7 +282,7 @@ void State::on(const fact::RefusalsForgotten& f) {
   Job& job = jobs_.writable(f.id);
   must(job.extras().backoff != nullptr, "what is forgotten was said");
   jobs_.set_backoff(job, nullptr);
-  pass_due_ = true;
+  pass_due_.now = true;
 }
 
 void State::on(const fact::AttemptEnded& f) {
@@ -329,7 +329,7 @@ void State::give_place_back(Job& job, std::uint32_t rank) {
   must(is_charged(*this, job.pods[rank], now()), "a released hold is charged up to then");
   allocations_.give(job, rank, now(), now());
   job.pods[rank].state = PodState::kWaiting;
-  pass_due_ = true;
+  pass_due_.now = true;
 }
 
 void State::on(const fact::PlaceLost& f) {
@@ -363,7 +363,7 @@ void State::on(const fact::PodBound& f) {
   if (!(pod.slot == f.slot)) {  // another party bound it elsewhere
     allocations_.move(job, f.rank, f.slot, now());
     claims_.note_outside_event(log_);
-    pass_due_ = true;
+    pass_due_.now = true;
   }
   allocations_.bind(job, f.rank, now());
   pod.state = PodState::kBound;
@@ -401,7 +401,7 @@ void State::on(const fact::PodGone& f) {
   if (job.state == JobState::kPaused && of_gang) open_gang(job);
   jobs_.end_pod(job, f.rank);
   run_if_bound(job);
-  pass_due_ = true;
+  pass_due_.now = true;
 }
 
 void State::on(const fact::JobSnapshot& f) {

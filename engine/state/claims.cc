@@ -41,7 +41,7 @@ void Claims::make(const fact::Claimed& f, const Job& job, std::set<JobId> ended)
   must(!f.slots.empty() && job.shape, "a claim has slots for a complete request");
   Claim claim{f.job,   f.slots,           f.victims, f.made_ms,
               f.right, nodes_of(f.slots), job.leaf,  amounts_of(fleet_, f.slots)};
-  for (const auto& [product, amount] : claim.amounts) tree_.claim(claim.leaf, product, amount);
+  tree_.claim(claim.leaf, claim.amounts);
   for (const Claim::Victim& victim : claim.victims) {
     must(by_victim_.emplace(victim.job, claim.job).second, "a job ends for one claim");
   }
@@ -69,7 +69,7 @@ void Claims::end(JobId claimant) {
     by_victim_.erase(victim.job);
     ended_.erase(victim.job);
   }
-  for (const auto& [product, amount] : claim.amounts) tree_.claim(claim.leaf, product, -amount);
+  tree_.claim(claim.leaf, claim.amounts, -1);
   for (const NodeId node : claim.nodes) {
     std::erase(on_.at(node), claimant);
     set_on(node);
@@ -118,7 +118,7 @@ void Claims::check() const {
          "victims are in order");
   }
   must(victims == by_victim_.size(), "a job ends for one claim");
-  must(sum_of(tree_.node(kRootAccount).claimed) == claimed, "the tree counts what is claimed");
+  must(sum_of(tree_.node(kRootAccount).jobs.claimed) == claimed, "the tree counts what is claimed");
 }
 
 }  // namespace subak::state

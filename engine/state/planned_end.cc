@@ -50,6 +50,12 @@ TimeMs planned_end(const State& s, const Job& job, TimeMs started_ms, std::uint3
   return limit_ms == 0 ? kNever : doubled(started_ms, limit_ms, overruns);
 }
 
+JobDemand job_demand(const State& s, const Job& job) {
+  if (s.tree().quota_sums().extra_limits().empty()) return {};
+  const TimeMs end_ms = planned_end(s, job, s.now(), 0);
+  return {1, job.time_limit_ms, end_ms < kNever ? end_ms - s.now() : 0, s.now()};
+}
+
 TimeMs sure_end(const State& s, const Job& job) {
   return trusts_limit(s, job) ? planned_end(s, job, s.now(), 0) : kNever;
 }
@@ -63,6 +69,7 @@ void State::plan_end(Job& job) {
   const TimeMs before = job.run().end_ms;
   if (!state::has_end(job)) {
     jobs_.set_end(job, 0, 0);
+    if (before != 0) allocations_.end_changed(job, before);
     return;
   }
   const TimeMs started_ms = job.run().started_ms;
@@ -72,7 +79,7 @@ void State::plan_end(Job& job) {
   TimeMs due = end;
   if (!asked && state::enforces_limit(*this, job)) due = state::limit_end(*this, job, started_ms);
   jobs_.set_end(job, end, due >= kNever ? 0 : due);
-  if (end != before) allocations_.end_changed(job);
+  if (end != before) allocations_.end_changed(job, before);
 }
 
 // Called after the policy or an account has changed.
@@ -89,7 +96,7 @@ void State::on(const fact::JobOverran& f) {
   must(job.run().end_ms <= now(), "who overruns was to have ended");
   jobs_.overran(job, f.times);
   plan_end(job);
-  pass_due_ = true;
+  pass_due_.now = true;
 }
 
 }  // namespace subak

@@ -9,6 +9,7 @@
 
 #include <cstdint>
 
+#include "accounting/quota/entitlement.h"
 #include "core/quantity.h"
 #include "engine/state/state.h"
 
@@ -31,6 +32,9 @@ TimeMs limit_end(const State& s, const Job& job, TimeMs started_ms);
 // number of overruns. The function uses the job's limit, even if the limit is not trusted. For a
 // job without a limit it uses the policy's default.
 TimeMs planned_end(const State& s, const Job& job, TimeMs started_ms, std::uint32_t overruns);
+// Returns what limits on jobs count of this waiting job if it starts now. If no account has such
+// limits, the result counts nothing.
+JobDemand job_demand(const State& s, const Job& job);
 // Returns when a waiting job would be gone by its limit if it started now. kNever: the job has no
 // trusted limit. Guesses do not count, because other jobs rely on the result.
 TimeMs sure_end(const State& s, const Job& job);

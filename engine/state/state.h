@@ -39,7 +39,17 @@ enum class Books : std::uint8_t { kKept, kLeftOut };
 
 namespace state {
 class StateCopy;
-}
+
+// When the next pass is due. The last pass and the facts since then decide it, and it is not in the
+// digest. A new state is due at once.
+struct PassDue {
+  // True: a change since the last pass may let a job start.
+  bool now = true;
+  // When GPU-minutes in flight will have fallen far enough for a job that the last pass did not
+  // start. kNever: no job waits for that.
+  TimeMs minutes_ms = kNever;
+};
+}  // namespace state
 
 // The state of an engine.
 class State {
@@ -71,9 +81,7 @@ class State {
   // The nodes of all reservations, with the jobs that have reserved them. This list follows from
   // the reservations of the clusters.
   const ReservedNodes& reserved_nodes() const { return reserved_nodes_; }
-  // True if a change since the last pass may let a job start. The result of pass_due() is not in
-  // the digest.
-  bool pass_due() const { return pass_due_; }
+  const state::PassDue& pass_due() const { return pass_due_; }
 
   // Returns the stored size, in bytes, of a request that has only one pod. `shape` is the shape of
   // the request. A pod of the state must use this shape now.
@@ -93,8 +101,8 @@ class State {
   ShapeUse use_shape(ClusterId cluster, const GangRequest& request) {
     return fleet_.use(cluster, request);
   }
-  // Sets the result of pass_due(). The next fact that may let a job start sets it to true.
-  void set_pass_due(bool due) { pass_due_ = due; }
+  // Sets pass_due(). The next fact that may let a job start makes a pass due at once.
+  void set_pass_due(const state::PassDue& due) { pass_due_ = due; }
   // Says that the checkpoint includes all facts up to the number `seq`.
   void set_seq(std::uint64_t seq) { log_.set_seq(seq); }
 
@@ -203,8 +211,7 @@ class State {
   };
   // The stored size of a request of one pod, by shape number.
   std::vector<SinglePodBytes> bytes_of_shape_;
-  // The result of pass_due(), which follows from the facts since the last pass.
-  bool pass_due_ = true;
+  state::PassDue pass_due_;
 };
 
 }  // namespace subak

@@ -94,7 +94,7 @@ class AccountText {
   void for_each_limit(const Engine& engine, Value value) {
     for (std::size_t i = 0; i < rows_.size(); ++i) {
       const AccountNode& node = engine.accounts().node(rows_[i]->id);
-      for (const auto& [product, limit] : node.limit) {
+      for (const auto& [product, limit] : node.limits.gpus) {
         const std::string_view name =
             product == ProductId() ? kAnyProduct : engine.fleet().products().name(product);
         line(i, ",product=\"" + label_value(name) + "\"");

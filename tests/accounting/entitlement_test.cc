@@ -28,7 +28,7 @@ class EntitlementTest : public TreeFixture {
     AccountSpec spec = tree.node(id).spec;
     spec.quota = named(quota);
     spec.borrow = borrow;
-    set(spec, quota, tree.node(id).limit);
+    set(spec, quota, tree.node(id).limits.gpus);
   }
   const AccountId ml, a, ana, b;
 };
@@ -162,15 +162,15 @@ TEST_F(EntitlementTest, RulesCanBeJudgedWithoutATree) {
   Rules rules;
   rules.subject = a;
   rules.limit = limit;
-  const auto binding = first_binding(rules, demand, Asking::kSubmit);
+  const auto binding = first_binding(rules, demand, {}, Asking::kSubmit);
   ASSERT_TRUE(binding);
   EXPECT_EQ(binding->subject, a);
   EXPECT_EQ(binding->product, h100);
   EXPECT_EQ(binding->most, 2000);
   rules.limit = {};
-  EXPECT_FALSE(first_binding(rules, demand, Asking::kSubmit));
+  EXPECT_FALSE(first_binding(rules, demand, {}, Asking::kSubmit));
   rules.draining = true;
-  EXPECT_EQ(first_binding(rules, demand, Asking::kSubmit)->kind, BindingKind::kDrain);
+  EXPECT_EQ(first_binding(rules, demand, {}, Asking::kSubmit)->kind, BindingKind::kDrain);
 }
 
 class WithinQuotaTest : public EntitlementTest {

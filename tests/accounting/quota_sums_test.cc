@@ -142,7 +142,7 @@ TEST_F(QuotaSumsTest, FollowsEditsStartsAndEndsOfARandomTree) {
         if (random.one_in(3)) spec.lend = random.one_in(2) || most < 2000 ? "none" : "2";
         if (amount_of(quota, h100) >= 1000 && random.one_in(3))
           spec.lend = random.one_in(2) ? "p1=1" : "p1=1,gpu=1";
-        set(spec, quota, tree.node(id).limit);
+        set(spec, quota, tree.node(id).limits.gpus);
       } else if (kind < 4) {
         const AccountId leaf =
             accounts[static_cast<std::size_t>(random.below(std::ssize(accounts)))];

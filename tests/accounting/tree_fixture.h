@@ -33,14 +33,20 @@ class TreeFixture : public ::testing::Test {
         out.emplace_back(ProductId(static_cast<std::uint16_t>(a.product[1] - '0')), a.milligpu);
       return out;
     };
-    tree.set(id, spec, 1, now, quota, limit, {ids(spec.borrow), ids(spec.lend)});
+    Amounts user_gpus;
+    const UserLimits users = parse_user_limits(spec.user_limits, "user_limits").value();
+    for (const ProductAmount& a : users.gpus) {
+      const int digit = a.product == kAnyProduct ? 0 : a.product[1] - '0';
+      user_gpus.emplace_back(ProductId(static_cast<std::uint16_t>(digit)), a.milligpu);
+    }
+    tree.set(id, spec, 1, now, quota, limit, {ids(spec.borrow), ids(spec.lend), user_gpus});
     return id;
   }
   AccountId add(const std::string& path) { return set(spec_of(path)); }
   void set_quota(AccountId id, const Amounts& quota) {
     AccountSpec spec = tree.node(id).spec;
     spec.quota = named(quota);
-    set(spec, quota, tree.node(id).limit);
+    set(spec, quota, tree.node(id).limits.gpus);
   }
   void set_limit(AccountId id, const Amounts& limit) {
     AccountSpec spec = tree.node(id).spec;

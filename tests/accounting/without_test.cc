@@ -55,7 +55,7 @@ TEST_F(WithoutTest, AnswersAsTheTreeDoesOnceTheJobsHaveEnded) {
     };
     for (std::size_t k = kept; k < jobs.size(); k += 2) remove(some, k);
     const AccountId claimant = leaves[static_cast<std::size_t>(random.below(4))];
-    tree.claim(claimant, a100, 3'000);
+    tree.claim(claimant, Amounts{{a100, 3'000}});
     some.note_held(claimant, a100, 3'000);
     for (std::size_t k = kept + 1; k < jobs.size(); k += 2) remove(without, k);
     std::vector<std::pair<MilliGpu, MilliGpu>> told;
@@ -70,7 +70,7 @@ TEST_F(WithoutTest, AnswersAsTheTreeDoesOnceTheJobsHaveEnded) {
       EXPECT_EQ(told[k].first, tree.node(leaves[k]).alloc());
       EXPECT_EQ(told[k].second, as_it_is.borrowed(leaves[k], h100));
     }
-    tree.claim(claimant, a100, -3'000);
+    tree.claim(claimant, Amounts{{a100, 3'000}}, -1);
   }
 }
 
@@ -79,7 +79,7 @@ TEST_F(WithoutTest, AClaimCountsAsHeldAndRunsNoMeter) {
   set_quota(a, {{any, 4'000}});
   tree.hold(a, h100, 2'000, now);
   const MilliGpu rate = tree.node(a).meters.usage_rate();
-  tree.claim(a, h100, 4'000);
+  tree.claim(a, Amounts{{h100, 4'000}});
   EXPECT_EQ(tree.node(a).alloc(), 6'000);
   EXPECT_EQ(tree.node(kRootAccount).alloc(), 6'000);
   EXPECT_EQ(tree.node(a).meters.usage_rate(), rate);
@@ -88,9 +88,9 @@ TEST_F(WithoutTest, AClaimCountsAsHeldAndRunsNoMeter) {
   tree.check_invariants();
   tree.hold(a, h100, 3'000, now);  // borrows 1
   EXPECT_EQ(tree.node(a).meters.surplus_rate(), 1'000);
-  tree.claim(a, h100, -4'000);
+  tree.claim(a, Amounts{{h100, 4'000}}, -1);
   EXPECT_EQ(tree.node(a).alloc(), 5'000);
-  EXPECT_TRUE(tree.node(a).claimed.empty());
+  EXPECT_TRUE(tree.node(a).jobs.claimed.empty());
   tree.check_invariants();
 }
 

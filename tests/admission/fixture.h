@@ -31,6 +31,8 @@ inline void add_account(AccountsView& accounts, AccountSpec spec) {
   const BorrowBound borrow = parse_borrow(spec.borrow, "borrow").value();
   row.borrow = borrow.total;
   row.borrow_of = by_id(borrow.by_product);
+  const UserLimits users = parse_user_limits(spec.user_limits, "user_limits").value();
+  row.extra = extra_limits_of(spec, by_id(users.gpus));
   const auto path = std::make_shared<const std::string>(spec.path);
   for (const std::string& ns : spec.namespaces) {
     accounts.by_namespace = accounts.by_namespace.changed({{ns, path}});
@@ -62,7 +64,8 @@ inline std::shared_ptr<const View> fixed_view() {
   old.draining = true;
   add_account(*accounts, old);
   // stop (draining) > stop.child (team-s); typed (team-t, at most 4 H100) > typed/ana (at most 2
-  // GPUs); tight (team-q, quota 2, borrows nothing).
+  // GPUs); tight (team-q, quota 2, borrows nothing); short (team-l, time limits of at most 2 hours,
+  // 2 GPUs for each user).
   AccountSpec stop = account("stop");
   stop.draining = true;
   add_account(*accounts, stop);
@@ -77,6 +80,10 @@ inline std::shared_ptr<const View> fixed_view() {
   tight.quota = {{kAnyProduct, 2000}};
   tight.borrow = "none";
   add_account(*accounts, tight);
+  AccountSpec brief = account("short", {"team-l"});
+  brief.job_limits = "queued=0,time=2h";
+  brief.user_limits = "gpu=2";
+  add_account(*accounts, brief);
   ClusterView c;
   c.id = ClusterId(1);
   c.name = "c1";

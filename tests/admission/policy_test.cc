@@ -196,6 +196,22 @@ TEST(PolicyAccount, EveryRuleOfThePath) {
   EXPECT_EQ(create(pod(container(kGpu, "2")), "team-q").verdict, Verdict::kPatched);
 }
 
+// A limit on waiting jobs denies no pod: its job waits beside the queue.
+TEST(PolicyAccount, LimitsOnJobsAndUsers) {
+  const auto limited = [](std::string_view gpus, std::string_view limit) {
+    return pod(container(kGpu, gpus), R"("name":"p","annotations":{"subak.gpu/time-limit":")" +
+                                          std::string(limit) + "\"}");
+  };
+  EXPECT_EQ(create(limited("2", "2h"), "team-l").verdict, Verdict::kPatched);
+  expect_denied(create(limited("1", "121m"), "team-l"), Because::kOverLimit, 403,
+                "metadata.annotations[subak.gpu/time-limit]: was 2h1m, but account short allows "
+                "time limits of at most 2h; write a shorter time limit");
+  expect_denied(create(pod(container(kGpu, "1")), "team-l"), Because::kOverLimit, 403,
+                "subak.gpu/time-limit]: is not set, but account short allows");
+  expect_denied(create(limited("3", "1h"), "team-l"), Because::kOverLimit, 403,
+                "asks for 3 GPUs, but account short allows each user at most 2 GPUs at once");
+}
+
 std::string controlled(std::string_view gpus, std::string_view controls = "true") {
   return pod(container(kGpu, gpus),
              R"("name":"p","ownerReferences":[{"apiVersion":"batch/v1","kind":"Job","name":"j",)"

@@ -189,6 +189,43 @@ void queue_of_a_million(std::uint32_t kept) {
   bench::row(kept == 0 ? "idle_pass_us" : "idle_pass_kept_us", passes.back(), "us");
 }
 
+// 100,000 jobs of 100 accounts wait beside free GPUs, at a limit on jobs of the account above.
+void line_at_a_limit() {
+  World world;
+  world.fleet(100, 8);
+  world.account("other");
+  in::SetAccount site;
+  site.spec.path = "site";
+  site.spec.job_limits = "jobs=20";
+  site.reason = "bench";
+  world.apply(site);
+  std::vector<std::string> teams;
+  for (int t = 0; t < 100; ++t) {
+    teams.push_back("site.t" + std::to_string(t));
+    world.account(teams.back());
+  }
+  for (int i = 0; i < 101; ++i) world.submit("other", 1, 1);
+  const std::vector<JobId> running = world.run(world.apply(in::Pass{}).effects);
+  submit_many(world, 100'000, teams);
+  while (world.engine.pass_due()) world.run(world.apply(in::Pass{}).effects);
+  std::vector<double> passes;
+  for (std::size_t i = 0; i < 101; ++i) {
+    world.now += 50;
+    world.end(running[i]);
+    const bench::Stopwatch pass;
+    const auto outcome = world.apply(in::Pass{});
+    passes.push_back(pass.ns() / 1000);
+    if (!outcome.effects.empty()) {
+      std::fprintf(stderr, "a job started beyond the limit\n");
+      std::exit(1);
+    }
+  }
+  std::sort(passes.begin(), passes.end());
+  std::fprintf(stderr, "pass at a limit: median %.1f us, worst %.1f us\n", passes[50],
+               passes.back());
+  bench::row("limited_pass_us", passes.back(), "us");
+}
+
 // `queues` accounts of `each` jobs of one GPU; all of them fit, as in the measurement of Kueue that
 // stands beside it. Decisions are the passes alone; the whole life of each job goes to stderr. With
 // `quotas` each account has quota for 2 GPUs, every tenth by the product's name, and lends 1.
@@ -399,4 +436,5 @@ int main(int argc, char** argv) {
   subak::drain("drain_1000_no_quota_per_s", 1000, 4, 1130);
   subak::queue_of_a_million(0);
   subak::queue_of_a_million(16);
+  subak::line_at_a_limit();
 }

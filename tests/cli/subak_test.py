@@ -112,6 +112,26 @@ class Commands(Service):
         self.assertIn("state: serving", self.ok("status", "--output", "yaml"))
         self.assertRegex(self.ok("version"), r"^subak \d+\.\d+\.\d+\n$")
 
+    def test_limits_on_jobs(self):
+        cluster, name = self.cluster(), self.account()
+        limits = ("--limit", "gpu=16,time=2h,jobs=1", "--user-limit", "gpu=2")
+        out = self.ok("account", "set", name, *limits, "--reason", "small jobs")
+        self.assertIn("- limit: none\n+ limit: gpu=16,jobs=1,time=2h\n", out)
+        self.assertIn("- user-limit: none\n+ user-limit: gpu=2\n", out)
+        account = self.json("account", "get", name)
+        self.assertEqual(account["limit"], [{"product": "gpu", "milligpu": "16000"}])
+        self.assertEqual(account["jobLimits"], "jobs=1,time=2h")
+        self.assertEqual(account["userLimits"], "gpu=2")
+        job = ("job", "submit", "--cluster", cluster, "--account", name, "--gpus", "1")
+        done = self.fails(1, *job)
+        self.assertIn("time_limit", done)
+        self.assertIn(f"account {name} allows time limits of at most 2h", done)
+        done = self.fails(1, *job[:-1], "4", "--user", "ana", "--time-limit", "1h")
+        self.assertIn(f"account {name} allows each user at most 2 GPUs at once", done)
+        self.assertIn("time=2", self.fails(1, "account", "set", name, "--user-limit", "jobs=2,cores=4,time=2", "--reason", "x"))
+        self.ok("account", "set", name, "--limit", "none", "--reason", "no limits")
+        self.assertIn("limit:       none", self.ok("account", "get", name))
+
     def test_account_edits_show_a_diff(self):
         name = self.account()
         out = self.ok("account", "set", name, "--quota", "gpu=16", "--reason", "grow", "--dry-run")

@@ -298,6 +298,33 @@ TEST(AccountFields, MaskHasOnlyWhatWasGiven) {
             "--time-limits: was \"hard\", want enforced, advised or inherit");
 }
 
+TEST(AccountFields, OneListLimitsGpusAndJobs) {
+  AccountWish wish;
+  wish.path = "ml";
+  wish.limit = "H100=2,jobs=20,gpu=16,time=2d";
+  wish.user_limit = "gpu=8,jobs=2";
+  v1::UpdateAccountRequest request;
+  put_wish(wish, "--", &request);
+  const v1::Account& account = request.account();
+  ASSERT_EQ(account.limit_size(), 2);
+  EXPECT_EQ(account.job_limits(), "jobs=20,time=2d");
+  EXPECT_EQ(account.user_limits(), "gpu=8,jobs=2");
+  ASSERT_EQ(request.update_mask().paths_size(), 3);
+  EXPECT_EQ(request.update_mask().paths(0), "limit");
+  EXPECT_EQ(request.update_mask().paths(1), "job_limits");
+  EXPECT_EQ(request.update_mask().paths(2), "user_limits");
+  const std::vector<FieldText> fields = account_fields(account);
+  EXPECT_EQ(fields[2].text, "H100=2,gpu=16,jobs=20,time=2d");
+  EXPECT_EQ(fields.back().name, "user-limit");
+  EXPECT_EQ(fields.back().text, "gpu=8,jobs=2");
+  v1::UpdateAccountRequest none;
+  wish.limit = wish.user_limit = "none";
+  put_wish(wish, "--", &none);
+  EXPECT_EQ(none.update_mask().paths_size(), 3);
+  EXPECT_TRUE(none.account().job_limits().empty() && none.account().user_limits().empty());
+  EXPECT_EQ(account_fields(none.account())[2].text, "none");
+}
+
 TEST(AccountFields, DiffShowsWhatChanged) {
   v1::Account before, after;
   before.set_shares(1);
@@ -319,12 +346,13 @@ TEST(AccountFields, DiffShowsWhatChanged) {
 TEST(AccountFile, ReadsAndNamesTheLine) {
   const auto wishes = parse_account_file(
       "accounts:\n  - path: ml.vision\n    shares: 3\n    namespaces: [a, b]\n  - {path: ml, held: "
-      "true, time-limits: enforced}\n",
+      "true, time-limits: enforced, user-limit: 'jobs=2'}\n",
       "f.yaml");
   ASSERT_EQ(wishes.size(), 2U);
   EXPECT_EQ(wishes[0].path, "ml");
   EXPECT_TRUE(*wishes[0].held);
   EXPECT_EQ(*wishes[0].time_limits, "enforced");
+  EXPECT_EQ(*wishes[0].user_limit, "jobs=2");
   EXPECT_EQ(*wishes[1].shares, "3");
   EXPECT_EQ(wishes[1].namespaces->size(), 2U);
   const auto what = [](const std::string& text) {

@@ -37,7 +37,7 @@ bool legal(JobState from, JobState to) {
 // What the account's jobs hold, without what they claim.
 MilliGpu held_at(const AccountNode& node) {
   MilliGpu held = node.alloc();
-  for (const auto& [product, amount] : node.claimed) held -= amount;
+  for (const auto& [product, amount] : node.jobs.claimed) held -= amount;
   return held;
 }
 

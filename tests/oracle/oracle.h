@@ -58,6 +58,7 @@ class Oracle {
   std::size_t fills() const { return fills_; }       // starts on nodes reserved for another job
 
  private:
+  friend class OracleLimits;
   friend class OracleQuota;
   struct Step {  // of a rate
     TimeMs t = 0;

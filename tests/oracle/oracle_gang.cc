@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "tests/oracle/oracle.h"
+#include "tests/oracle/oracle_limits.h"
 #include "tests/oracle/oracle_quota.h"
 #include "tests/oracle/oracle_text.h"
 
@@ -55,13 +56,14 @@ bool Oracle::drains(AccountId leaf) {
   return a != nullptr;
 }
 
-// A new job waits if its account drains. Two kinds of jobs are not new (docs/design/0024, "A drain
-// ends nothing"):
+// A new job waits if its account drains or has too many waiting jobs. Two kinds of jobs are not new
+// (docs/design/0024, "A drain ends nothing"):
 // - The rest of an indexed Job that existed before. The owner's uid tells it.
 // - A pod apart from its gang, while the gang has its placement (docs/design/0073). Name and owner
 //   tell the gang, also if the owner is empty.
 void Oracle::judge_drain(const fact::JobCreated& f) {
-  const bool would = f.origin == JobOrigin::kPods && drains(f.leaf);
+  const bool would =
+      f.origin == JobOrigin::kPods && (drains(f.leaf) || OracleLimits(*this).is_full(f.leaf));
   const bool apart = f.replaced_alone && !f.gang;
   const std::string uid = f.owner.substr(0, f.owner.find('+'));
   const bool before = std::any_of(jobs_.begin(), jobs_.end(), [&](const Job& j) {
@@ -84,6 +86,11 @@ void Oracle::judge_start(const Job& j, const fact::AttemptStarted& f) {
   if (options_.judge_order &&
       OracleQuota(*this).breaks_promise(j, node(f.slots[0].node)->spec.product))
     wrong(name(f.id) + " cannot be preempted, and borrows what is promised");
+  ProductAmounts gpus;
+  for (const PodSlot& slot : f.slots)
+    gpus.push_back({node(slot.node)->spec.product, slot.milligpu});
+  const std::string limit = OracleLimits(*this).stops(j, gpus);
+  if (!limit.empty()) wrong(name(f.id) + " was started beyond a limit: " + limit);
   judge_place(j, f);
   judge_kept(j, f);
   for (std::uint32_t rank = 0; rank < f.slots.size(); ++rank) {
@@ -148,7 +155,11 @@ void Oracle::on(const fact::PodGated& f) {
 void Oracle::on(const fact::JobAssigned& f) {
   Job* const j = job(f.id);
   if (j->leaf != kUnassigned && !j->awaits_resume) wrong(name(f.id) + " had an account");
-  if (f.awaits_resume && !drains(f.leaf)) wrong(name(f.id) + " awaits what is not to come");
+  const bool full = OracleLimits(*this).is_full(f.leaf);
+  if (f.awaits_resume && !drains(f.leaf) && !full)
+    wrong(name(f.id) + " awaits what is not to come");
+  if (!f.awaits_resume && j->awaits_resume && full)
+    wrong(name(f.id) + " is accepted beyond a limit on waiting jobs");
   const bool had = j->leaf == f.leaf;
   j->leaf = f.leaf;
   j->awaits_resume = f.awaits_resume;
@@ -241,7 +252,8 @@ void Oracle::judge_gangs() {
     const bool may =
         j.leaf != kUnassigned && !j.awaits_resume && know_ranks(j.request, j.pods, j.gang_size);
     const bool whole = is_whole(j) && agree && may;
-    if (j.awaits_resume && waits(j.state) && !drains(j.leaf)) {
+    if (j.awaits_resume && waits(j.state) && !drains(j.leaf) &&
+        !OracleLimits(*this).limit_waiting(j.leaf)) {
       wrong(name(j.id) + " awaits what has come");
     }
     if (j.state == JobState::kQueued && !whole) wrong(name(j.id) + " is queued in part");

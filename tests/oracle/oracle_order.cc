@@ -6,6 +6,7 @@
 
 #include "core/decimal.h"
 #include "tests/oracle/oracle.h"
+#include "tests/oracle/oracle_limits.h"
 #include "tests/oracle/oracle_quota.h"
 #include "tests/oracle/oracle_text.h"
 
@@ -146,6 +147,7 @@ bool Oracle::allowed(const Job& j, const std::string& product) const {
     };
     if (most_of && beyond(with) > *most_of && beyond(with) != beyond(now)) return false;
   }
+  if (!OracleLimits(*this).stops(j, {{product, cost(j.request)}}).empty()) return false;
   const OracleQuota quota(*this);
   return quota.leaves_unlent(j, product) && !quota.breaks_promise(j, product);
 }
@@ -335,9 +337,15 @@ void Oracle::judge_order(const Job& chosen) {
 }
 
 void Oracle::judge_nobody_waits() {
+  const OracleLimits limits(*this);
+  for (const Job& j : jobs_) {
+    if (j.awaits_resume && subak::is_waiting(j.state) && !drains(j.leaf) && !limits.is_full(j.leaf))
+      wrong(name(j.id) + " awaits what has come");
+  }
   if (reservations_ > 0) return;
   for (const Job& j : jobs_) {
-    if (may_start(j)) wrong(text::job_id_text(j.id) + " waits though it could start");
+    if (may_start(j) && !limits.waits_behind_minutes(j))
+      wrong(text::job_id_text(j.id) + " waits though it could start");
   }
 }
 

@@ -47,6 +47,23 @@ void lose_plugin(NodeSpec& spec, bool names_gpus) {
   spec.gpus = spec.unhealthy_gpus = spec.replicas = spec.mig_gpus = 0;
 }
 
+// Limits besides GPUs, small enough that jobs meet them.
+void add_limits(Rng& rng, AccountSpec& spec) {
+  const auto number = [&rng](std::int64_t most) { return std::to_string(rng.between(0, most)); };
+  std::string list;
+  const auto add = [&](const std::string& item) { list += (list.empty() ? "" : ",") + item; };
+  if (rng.percent(10)) add("gpu-minutes=" + number(2000));
+  if (rng.percent(25)) add("jobs=" + number(4));
+  if (rng.percent(20)) add("queued=" + number(4));
+  if (rng.percent(10)) add(rng.percent(50) ? "time=30m" : "time=4h");
+  spec.job_limits = std::exchange(list, "");
+  if (spec.user || !rng.percent(40)) return;
+  if (rng.percent(50)) add("gpu=" + number(8));
+  if (rng.percent(30)) add("jobs=" + number(3));
+  if (rng.percent(20)) add("queued=" + number(3));
+  spec.user_limits = std::move(list);
+}
+
 }  // namespace
 
 // Chooses the time settings of a policy.
@@ -253,6 +270,8 @@ in::Body RandomWorld::edit_account() {
   set.spec.held = rng_.percent(5);
   set.spec.draining = rng_.percent(4);
   if (rng_.percent(20)) set.spec.time_limits = static_cast<TimeLimits>(1 + rng_.below(2));
+  // Some plain worlds and some others have such limits.
+  if (options_.seed % 4 == 3 || options_.seed % 8 == 2) add_limits(rng_, set.spec);
   set.validate_only = rng_.percent(5);
   set.reason = "random";
   return set;

@@ -61,6 +61,8 @@ class RandomInput {
     if (field == "profile") return "1g.10gb";
     if (field == "product") return below(3) == 0 ? "A100" : "H100";
     if (field == "op" || field == "effect" || field == "borrow" || field == "lend") return "";
+    if (field == "job_limits") return below(3) == 0 ? "jobs=3,queued=40" : "";
+    if (field == "user_limits") return "";
     std::string text(field);
     return text.append(std::to_string(below(40)));
   }

@@ -13,7 +13,8 @@ namespace {
 
 struct SetCommand {
   std::string path;
-  std::optional<std::string> shares, quota, limit, borrow, lend, namespaces, time_limits;
+  std::optional<std::string> shares, quota, limit, user_limit, borrow, lend, namespaces,
+      time_limits;
   AccountEditOptions options;
 };
 
@@ -34,6 +35,7 @@ AccountWish wish_of(const SetCommand& o) {
   wish.shares = o.shares;
   wish.quota = o.quota;
   wish.limit = o.limit;
+  wish.user_limit = o.user_limit;
   wish.borrow = o.borrow;
   wish.lend = o.lend;
   wish.time_limits = o.time_limits;
@@ -79,8 +81,11 @@ void add_set(Command account) {
            "guaranteed GPUs: 16, or by product H100=16,A100=8 (short names work), or none",
            "AMOUNTS");
   c.option("--limit", o->limit,
-           "the most GPUs that the account may hold at once, written as for --quota, or none",
-           "AMOUNTS");
+           "the most GPUs that the account may hold at once, written as for --quota, and limits on "
+           "its jobs: gpu=16,jobs=20,queued=500,time=2d,gpu-minutes=6000, or none",
+           "LIMITS");
+  c.option("--user-limit", o->user_limit,
+           "the same limits for each user of the account: gpu=8,jobs=4, or none", "LIMITS");
   c.option("--borrow", o->borrow,
            "the most GPUs that the account may hold above its quota: 8, gpu=8,H100=2, none or "
            "unlimited",

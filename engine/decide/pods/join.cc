@@ -8,6 +8,7 @@
 #include "accounting/quota/entitlement.h"
 #include "core/limits.h"
 #include "core/must.h"
+#include "engine/derive/entitled_place.h"
 #include "model/policy.h"
 
 namespace subak::decide {
@@ -102,10 +103,10 @@ void resize_gang(Decision& d, JobId id, const PodRecord& pod) {
   must(job.gang_size == size && !job.shape, "a resized gang is not complete");
 }
 
-// True if the job is new and its account drains. The rest of an indexed Job that existed before is
-// not new.
-bool is_new_in_drain(const Decision& d, const fact::JobCreated& job) {
-  if (job.leaf == kUnassigned || !draining(d.s.tree(), job.leaf)) return false;
+// True if the job is new and its account does not accept it yet. The rest of an indexed Job that
+// existed before is not new.
+bool is_not_accepted(const Decision& d, const fact::JobCreated& job) {
+  if (job.leaf == kUnassigned || derive::accepts_job(d.s, job.leaf)) return false;
   const state::Job* const before =
       d.s.jobs().find(d.s.jobs().gangs().of_owner(job.id.cluster(), job.name, job.owner));
   return before == nullptr || before->awaits_resume();
@@ -130,7 +131,7 @@ fact::JobCreated new_job(Decision& d, const state::Cluster& cluster, const PodRe
   created.has_class = priority.has_class;
   created.time_limit_ms = pod.time_limit_ms;
   if (pod.created_at_ms < d.s.now()) created.submit_ms = pod.created_at_ms;
-  created.awaits_resume = is_new_in_drain(d, created);
+  created.awaits_resume = is_not_accepted(d, created);
   return created;
 }
 

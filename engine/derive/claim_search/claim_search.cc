@@ -332,7 +332,9 @@ std::vector<const state::Job*> victims_of(const State& s, const state::Job& clai
     remove_job(s, *giver.job, without);
   }
   const std::vector<ProductDemand> amounts = amounts_of(s, needed.placement);
-  if (!without.first_binding({claimant.leaf, amounts}, Asking::kAmounts)) return victims;
+  if (!without.first_binding({claimant.leaf, amounts, state::job_demand(s, claimant)},
+                             Asking::kAmounts))
+    return victims;
   for (const state::Job* const job : ending) {
     if (!is_on(*job, nodes)) victims.push_back(job);
   }

@@ -5,6 +5,7 @@
 #include "engine/derive/claims.h"
 #include "engine/derive/entitled_place.h"
 #include "engine/state/jobs/job_request.h"
+#include "engine/state/planned_end.h"
 #include "placement/fleet/fleet_view.h"
 
 namespace subak::derive {
@@ -60,7 +61,7 @@ std::optional<Placement> WhatIf::find(const std::vector<Giver>& givers) {
   auto placement = search_.find(*then, job_.shape, job_.id, without_);
   if (!placement) return std::nullopt;
   const std::vector<ProductDemand> amounts = amounts_of(s_, *placement);
-  const Demand demand{job_.leaf, amounts};
+  const Demand demand{job_.leaf, amounts, state::job_demand(s_, job_)};
   if (left.first_binding(demand, Asking::kAmounts)) return std::nullopt;
   const auto unlent_rule = unlent(s_.tree(), demand, [&](ProductId product) {
     MilliGpu idle = totals_of(s_.fleet(), product).idle;

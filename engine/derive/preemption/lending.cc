@@ -157,7 +157,7 @@ Preemption preemption_of(const State& s, const state::Job& job) {
   if (!account) return out;
   const AccountNode& node = s.tree().node(account);
   out.quota = node.quota_total;
-  out.used = node.alloc() - sum_of(node.claimed);
+  out.used = node.alloc() - sum_of(node.jobs.claimed);
   return out;
 }
 

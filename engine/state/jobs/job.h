@@ -92,7 +92,8 @@ struct PodOrigin {
   std::string owner;
   // The account and user that the job's pods name, while the job has no account.
   std::string account, user;
-  // True: the account was draining when the job came, so the job is not queued yet.
+  // True: the account has not accepted the job yet, because it was draining or had too many waiting
+  // jobs when the job came. The job is not queued.
   bool awaits_resume = false;
   // For a gang: PodRecord::replaced_alone. For a job of a single pod: true if the pod's gang
   // started without this pod.
@@ -114,6 +115,8 @@ struct Run {
   TimeMs end_ms = 0;
   // When Subak next checks `end_ms`. 0: Subak does not check it.
   TimeMs due_ms = 0;
+  // The number of pods that hold GPUs.
+  std::uint32_t holding = 0;
 };
 inline constexpr Run kNoRun;
 
@@ -234,7 +237,7 @@ struct Job {
     if (of_extras == nullptr) of_extras = std::make_unique<JobExtras>();
     return *of_extras;
   }
-  // True if the account was draining when the job came and has drained ever since.
+  // True if the job's account has not accepted the job yet (PodOrigin::awaits_resume).
   bool awaits_resume() const { return pod_origin != nullptr && pod_origin->awaits_resume; }
   // True for an inferred gang: when one pod is lost, the other pods run on.
   bool replaced_alone() const {

@@ -5,7 +5,7 @@
 namespace subak::state {
 namespace {
 
-void set_member(auto& set, JobId id, bool in) {
+void set_member(auto& set, const auto& id, bool in) {
   if (in) {
     set.insert(id);
   } else {
@@ -42,6 +42,7 @@ void JobSets::change_pods(const Job& job) { set_member(crowded_, job.id, job.pod
 void JobSets::change_waits(const Job& job) {
   set_member(refused_, job.id, job.extras().backoff != nullptr);
   set_member(awaiting_resume_, job.id, job.awaits_resume());
+  set_member(awaiting_by_leaf_, std::pair(job.leaf, job.id), job.awaits_resume());
   set_member(awaiting_pods_, job.id, job.awaits_pod());
 }
 
@@ -65,6 +66,7 @@ void JobSets::check(const JobTable& jobs) const {
   must(expected.crowded_ == crowded_, "who waits behind ranks is indexed");
   must(expected.refused_ == refused_, "who was refused is indexed");
   must(expected.awaiting_resume_ == awaiting_resume_, "who awaits a resume is indexed");
+  must(expected.awaiting_by_leaf_ == awaiting_by_leaf_, "who awaits a resume has an account");
   must(expected.awaiting_pods_ == awaiting_pods_, "who awaits its pod is indexed");
 }
 

@@ -32,8 +32,12 @@ class JobSets {
   const std::set<JobId>& crowded() const { return crowded_; }
   // Jobs with a Job::backoff: the cluster's scheduler refused a pod of such a job.
   const std::set<JobId>& refused() const { return refused_; }
-  // Jobs with Job::awaits_resume(): the job's account was draining when the job came.
+  // Jobs with Job::awaits_resume(): the job's account has not accepted the job yet.
   const std::set<JobId>& awaiting_resume() const { return awaiting_resume_; }
+  // The same jobs by their accounts.
+  const std::set<std::pair<AccountId, JobId>>& awaiting_by_leaf() const {
+    return awaiting_by_leaf_;
+  }
   // Jobs with Job::awaits_pod(): the job's controller has to create another pod.
   const std::set<JobId>& awaiting_pods() const { return awaiting_pods_; }
 
@@ -59,6 +63,7 @@ class JobSets {
   std::array<std::size_t, EnumText<JobState>::names.size()> counts_{};
   BlockSet<JobId> active_, waiting_again_;
   std::set<JobId> parked_, crowded_, refused_, awaiting_resume_, awaiting_pods_;
+  std::set<std::pair<AccountId, JobId>> awaiting_by_leaf_;
 };
 
 }  // namespace subak::state

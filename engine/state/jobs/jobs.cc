@@ -170,6 +170,7 @@ void Jobs::assign(Job& job, AccountId leaf) {
 void Jobs::count_waiting(const Job& job, std::ptrdiff_t sign) {
   if (!job.waits()) return;
   waiting_.jobs(tree_, job.leaf, sign);
+  if (job.awaits_resume()) waiting_.not_accepted(tree_, job.leaf, sign);
   waiting_.pods(tree_, job.id.cluster(), job.leaf,
                 sign * static_cast<std::ptrdiff_t>(job.pods_live()));
 }
@@ -184,6 +185,8 @@ void Jobs::set_backoff(Job& job, std::unique_ptr<Backoff> backoff) {
 void Jobs::await_resume(Job& job, bool awaits) {
   must(job.from_pods() && (!awaits || job.state == JobState::kIncomplete),
        "who awaits that its account is resumed is not queued");
+  if (awaits != job.awaits_resume() && job.waits())
+    waiting_.not_accepted(tree_, job.leaf, awaits ? 1 : -1);
   job.pod_origin->awaits_resume = awaits;
   sets_.change_waits(job);
 }
@@ -396,6 +399,7 @@ void Jobs::check() const {
     if (job.is_over()) record.over(job, fleet_.shared_request(job.shape));
     if (!job.waits()) continue;
     waiting.jobs(tree_, job.leaf, 1);
+    if (job.awaits_resume()) waiting.not_accepted(tree_, job.leaf, 1);
     waiting.pods(tree_, id.cluster(), job.leaf, static_cast<std::ptrdiff_t>(job.pods_live()));
   }
   for (const JobId id : table_.done()) record.ended(table_.at(id));

@@ -22,6 +22,11 @@ class WaitingCount {
   void jobs(const AccountTree& tree, AccountId leaf, std::ptrdiff_t more) {
     jobs_.add(tree, leaf, more);
   }
+  // Adds `more` to the counts of waiting jobs that their accounts have not accepted yet
+  // (Job::awaits_resume).
+  void not_accepted(const AccountTree& tree, AccountId leaf, std::ptrdiff_t more) {
+    not_accepted_.add(tree, leaf, more);
+  }
   // Adds `more` to the counts of gated pods that wait in a cluster.
   void pods(const AccountTree& tree, ClusterId cluster, AccountId leaf, std::ptrdiff_t more);
 
@@ -29,6 +34,10 @@ class WaitingCount {
   // kUnassigned, the functions return the count of jobs without an account. O(1).
   std::size_t jobs() const { return jobs_.all; }
   std::size_t jobs(AccountId account) const { return jobs_.of(account); }
+  // Returns the count of waiting jobs at or below the account that their accounts have accepted.
+  std::size_t accepted(AccountId account) const {
+    return jobs_.of(account) - not_accepted_.of(account);
+  }
   std::size_t pods(ClusterId cluster) const;
   std::size_t pods(ClusterId cluster, AccountId account) const;
 
@@ -43,7 +52,7 @@ class WaitingCount {
     std::size_t of(AccountId account) const;
     friend bool operator==(const Counts&, const Counts&) = default;
   };
-  Counts jobs_;
+  Counts jobs_, not_accepted_;
   // The counts of pods of each cluster. No entry is empty.
   std::map<ClusterId, Counts> pods_;
 };

@@ -179,6 +179,8 @@ class CopyReader {
     const BorrowBound borrow = parse_borrow(row.spec.borrow, "borrow").value();
     row.borrow = borrow.total;
     row.borrow_of = by_id("borrow", borrow.by_product);
+    const UserLimits users = parse_user_limits(row.spec.user_limits, "user_limits").value();
+    row.extra = extra_limits_of(row.spec, by_id("user_limits", users.gpus));
     if (const auto quota = quotas_.find(row.spec.path); quota != quotas_.end()) {
       if (row.spec.quota.empty()) row.quota = std::move(quota->second);
       quotas_.erase(quota);

@@ -36,6 +36,8 @@ constexpr MaskField kMaskFields[] = {
     {"held", &in::UnchangedFields::held},
     {"draining", &in::UnchangedFields::draining},
     {"time_limits", &in::UnchangedFields::time_limits},
+    {"job_limits", &in::UnchangedFields::job_limits},
+    {"user_limits", &in::UnchangedFields::user_limits},
 };
 
 // Without a mask the fields that are set count as named.
@@ -50,6 +52,8 @@ in::UnchangedFields unset_fields(const v1::Account& in) {
   unchanged.held = !in.held();
   unchanged.draining = !in.draining();
   unchanged.time_limits = in.time_limits() == v1::TIME_LIMITS_UNSPECIFIED;
+  unchanged.job_limits = in.job_limits().empty();
+  unchanged.user_limits = in.user_limits().empty();
   return unchanged;
 }
 
@@ -83,6 +87,8 @@ void put(const AccountSpec& spec, std::int64_t revision, v1::Account* out) {
   out->set_held(spec.held);
   out->set_draining(spec.draining);
   out->set_time_limits(static_cast<v1::TimeLimits>(spec.time_limits));
+  out->set_job_limits(spec.job_limits);
+  out->set_user_limits(spec.user_limits);
   out->set_revision(revision);
 }
 
@@ -136,6 +142,11 @@ AccountSpec get(Check& check, const v1::Account& in, const in::UnchangedFields& 
         check.number("time_limits", in.time_limits(), 0,
                      static_cast<std::int64_t>(EnumText<TimeLimits>::names.size()) - 1));
   }
+  constexpr auto kMostBytes = static_cast<std::size_t>(limits::kMaxLimitsBytes);
+  if (!unchanged.job_limits)
+    spec.job_limits = check.text("job_limits", in.job_limits(), kMostBytes);
+  if (!unchanged.user_limits)
+    spec.user_limits = check.text("user_limits", in.user_limits(), kMostBytes);
   return spec;
 }
 

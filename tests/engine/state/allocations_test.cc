@@ -90,6 +90,7 @@ TEST(Allocations, WhatBelongsToNobodyTakesCapacityAndNoShare) {
   Job& job = s.submit(1, Small::gpus(1, 1));
   s.jobs.set_state(job, JobState::kPaused);  // out of the queue, whose tree has no such leaf
   job.leaf = kUnassigned;
+  job.make_run();
   job.pods.resize(1);
   complete_gang(s.fleet, job, job.shape.share());
   s.allocations.take(job, 0, Small::slot(s.n1, 0), 10);

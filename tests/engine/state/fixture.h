@@ -63,6 +63,7 @@ struct Small {
   // It holds one slot a pod, GPUs from `first` on, all on one node.
   void reserve(Job& job, NodeId on, TimeMs now, TimeMs until = 0) {
     jobs.set_state(job, JobState::kStarting);
+    job.make_run();
     job.pods.resize(job.gang_size);
     complete_gang(fleet, job, job.shape.share());
     for (std::uint32_t rank = 0; rank < job.gang_size; ++rank) {

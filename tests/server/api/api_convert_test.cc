@@ -173,6 +173,8 @@ TEST(ApiConvert, AccountsComeBackWhole) {
   in.set_held(true);
   in.set_draining(true);
   in.set_time_limits(v1::TIME_LIMITS_ENFORCED);
+  in.set_job_limits("jobs=20,time=2d");
+  in.set_user_limits("gpu=8");
   in.set_revision(4);
   Check check;
   const AccountSpec core = get(check, in, {});

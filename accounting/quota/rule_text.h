@@ -1,0 +1,22 @@
+// Describes the rules of entitlement.h that limit jobs and users, in words for people.
+// Threads: any; pure functions.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "accounting/quota/entitlement.h"
+
+namespace subak {
+
+// True for a limit on jobs, and for a limit for each user. The texts below describe such rules.
+bool is_extra_limit(const Binding& binding);
+// Returns what the rule allows: "account ml allows each user at most 8 GPUs". `account` names the
+// account that has the rule: "account ml". `product` is the name of the rule's product, if it has
+// one.
+std::string rule_text(const Binding& binding, std::string_view account, std::string_view product);
+// Returns the part of the job, and what counts already: "8 hold GPUs now". Add it to rule_text()
+// after a semicolon.
+std::string present_text(const Binding& binding);
+
+}  // namespace subak
