@@ -1,6 +1,9 @@
-// Amounts as people and Kubernetes write them: what is read and written again is the same.
+// Amounts and lists of limits as people and Kubernetes write them: what is read and written again
+// is the same.
 #include <limits>
 
+#include "accounting/limits/job_limits.h"
+#include "core/account_limits.h"
 #include "core/decimal.h"
 #include "core/duration.h"
 #include "core/limits.h"
@@ -29,6 +32,31 @@ void check_kube(std::string_view text) {
   if (nano % KubeQuantity::kNanoPerUnit == 0) {
     const auto plain = parse_kube_quantity(std::to_string(quantity->units()));
     assert(plain && *plain == *quantity);
+  }
+}
+
+void check_bounds(const JobLimits& limits) {
+  assert(!limits.jobs || (*limits.jobs >= 0 && *limits.jobs <= limits::kMaxJobLimit));
+  assert(!limits.queued || (*limits.queued >= 0 && *limits.queued <= limits::kMaxJobLimit));
+  assert(!limits.time_ms || (*limits.time_ms > 0 && *limits.time_ms <= limits::kMaxTimeLimitMs));
+  assert(!limits.gpu_minutes || *limits.gpu_minutes <= limits::kMaxGpuMinutes);
+}
+
+void check_limits(std::string_view text) {
+  if (const auto limits = parse_job_limits(text, "f"); limits.ok()) {
+    check_bounds(*limits);
+    const std::string again = job_limits_text(*limits);
+    assert(*parse_job_limits(again, "f") == *limits);
+    assert(job_limits_text(*parse_job_limits(again, "f")) == again);
+  } else {
+    fuzz::check_error(limits.error());
+  }
+  if (const auto limits = parse_user_limits(text, "f"); limits.ok()) {
+    check_bounds(limits->jobs);
+    const auto read = parse_user_limits(user_limits_text(*limits), "f");
+    assert(read.ok() && read->jobs == limits->jobs && read->gpus == limits->gpus);
+  } else {
+    fuzz::check_error(limits.error());
   }
 }
 
@@ -62,5 +90,6 @@ void check_core(std::string_view text) {
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   check_kube(fuzz::text_of(data, size));
   check_core(fuzz::text_of(data, size));
+  check_limits(fuzz::text_of(data, size));
   return 0;
 }
