@@ -36,6 +36,8 @@ using GpuAmounts = std::vector<std::pair<std::string, std::int64_t>>;
 // The fields of an account in the account file, besides path and shares.
 struct MigratedSpec {
   GpuAmounts quota, limit;
+  // The limits besides GPUs, such as "jobs=20".
+  std::vector<std::string> other_limits;
   // The texts of `borrow` and `lend`. nullopt: unlimited.
   std::optional<std::string> borrow, lend;
   std::vector<std::string> namespaces;

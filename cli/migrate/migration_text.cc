@@ -23,6 +23,13 @@ std::string list_of(const std::vector<std::string>& texts) {
   return out;
 }
 
+// Returns the limits of an account as the account file has them.
+std::string limits_of(const MigratedSpec& spec) {
+  std::string text = amounts_of(spec.limit);
+  for (const std::string& limit : spec.other_limits) text += (text.empty() ? "" : ",") + limit;
+  return text;
+}
+
 // Returns the text for a comment: in one line, and not too long.
 std::string shown(std::string_view text) {
   return printable(cut_text(text, limits::kMaxTextBytes));
@@ -84,7 +91,7 @@ class Writer {
     for (std::size_t i = 0; i < m_.accounts.size(); ++i) {
       const MigratedAccount& row = m_.accounts[i];
       if (row.left_out ||
-          (i == 0 && row.spec.limit.empty() && !row.spec.held && !row.spec.draining))
+          (i == 0 && limits_of(row.spec).empty() && !row.spec.held && !row.spec.draining))
         continue;
       if (!any) line("accounts:");
       any = true;
@@ -101,7 +108,7 @@ class Writer {
       out += std::string(", ") + field + ": " + (plain ? value : '"' + value + '"');
     };
     if (!row.spec.quota.empty()) add("quota", amounts_of(row.spec.quota));
-    if (!row.spec.limit.empty()) add("limit", amounts_of(row.spec.limit));
+    if (const std::string limits = limits_of(row.spec); !limits.empty()) add("limit", limits);
     if (row.spec.borrow) add("borrow", *row.spec.borrow);
     if (row.spec.lend) add("lend", *row.spec.lend);
     if (!row.spec.namespaces.empty()) {

@@ -11,19 +11,23 @@ namespace {
 using enum SlurmUse;
 
 constexpr std::string_view kJobs =
-    "Subak has no limit on the number of jobs; a limit of GPUs bounds what runs.";
+    "Subak has no such limit; `limit: jobs=N` bounds the jobs of an account, and `user-limit: "
+    "jobs=N` those of each user.";
+constexpr std::string_view kQueued =
+    "Nearest is `limit: queued=N`, which counts waiting jobs alone.";
+constexpr std::string_view kUserJobs =
+    "Nearest is `user-limit: jobs=N` of the account, or `limit: jobs=N` of a user.";
 constexpr std::string_view kPerJob = "Subak bounds no single job below the limit of its account.";
 constexpr std::string_view kPerUser =
-    "Subak has a limit for each user by name: account set ACCOUNT/USER --limit.";
+    "Subak has limits for each user of an account: account set ACCOUNT --user-limit gpu=N.";
 constexpr std::string_view kGpuTime =
     "Subak has no bound on GPU time. Past usage only lowers a job's position in the order.";
 constexpr std::string_view kFlight =
-    "Subak has no bound on the GPU time that running jobs may still take.";
+    "Nearest is `limit: gpu-minutes=N`, which counts the GPU-minutes in flight of an account.";
 constexpr std::string_view kOldName =
     "This is a name of old Slurm versions; GPUs have their limit in GrpTRES=gres/gpu=N.";
 constexpr std::string_view kWall =
-    "Subak bounds no run time by itself: jobs have subak.gpu/time-limit, and `time-limits: "
-    "enforced` in an account ends them.";
+    "Nearest is `limit: time=2d`, which bounds the time limits of an account's jobs.";
 constexpr std::string_view kQosLists =
     "Subak has one order for all jobs. The priority classes of the policy may name accounts.";
 constexpr std::string_view kAccounts =
@@ -39,20 +43,20 @@ constexpr std::string_view kText = "This is a text for people.";
 constexpr std::array kFields{
     SlurmField{"Fairshare", kShares, ""},
     SlurmField{"GrpTRES", kGpuLimit, "Subak shares GPUs; other resources have no limit."},
-    SlurmField{"GrpJobs", kRunningJobs, kJobs},
-    SlurmField{"GrpSubmitJobs", kWaitingJobs, kJobs},
+    SlurmField{"GrpJobs", kJobLimit, kJobs},
+    SlurmField{"GrpSubmitJobs", kWaitingJobs, kQueued},
     SlurmField{"GrpJobsAccrue", kNone, kJobs},
-    SlurmField{"MaxJobs", kRunningJobs, kJobs},
-    SlurmField{"MaxSubmitJobs", kWaitingJobs, kJobs},
+    SlurmField{"MaxJobs", kRunningJobs, kUserJobs},
+    SlurmField{"MaxSubmitJobs", kWaitingJobs, kQueued},
     SlurmField{"MaxJobsAccrue", kNone, kJobs},
     SlurmField{"GrpTRESMins", kNone, kGpuTime},
-    SlurmField{"GrpTRESRunMins", kNone, kFlight},
+    SlurmField{"GrpTRESRunMins", kGpuMinutes, kFlight},
     SlurmField{"GrpWall", kNone, kGpuTime},
     SlurmField{"MaxTRESPerJob", kNone, kPerJob},
     SlurmField{"MaxTRESPerNode", kNone, kPerJob},
     SlurmField{"MaxTRESMinsPerJob", kNone, kPerJob},
     SlurmField{"MaxTRESRunMins", kNone, kFlight},
-    SlurmField{"MaxWallDurationPerJob", kNone, kWall},
+    SlurmField{"MaxWallDurationPerJob", kTime, kWall},
     SlurmField{"MinPrioThresh", kNone, "Subak reserves nodes by waiting time (`patience`)."},
     SlurmField{"Priority", kNone, "Subak orders accounts by shares, quota and usage alone."},
     SlurmField{"Partition", kNone,
@@ -78,8 +82,8 @@ constexpr std::array kFields{
     SlurmField{"MaxCPUMinsPerJob", kNone, kPerJob},
     SlurmField{"MaxTRESMins", kNone, kPerJob},
     SlurmField{"MaxTRES", kNone, kPerJob},
-    SlurmField{"MaxWall", kNone, kWall},
-    SlurmField{"MaxWallDuration", kNone, kWall},
+    SlurmField{"MaxWall", kTime, kWall},
+    SlurmField{"MaxWallDuration", kTime, kWall},
 };
 
 constexpr std::array kQosFields{
@@ -99,7 +103,7 @@ constexpr std::array kQosFields{
     SlurmField{"GrpTRESRunMins", kNone, kFlight},
     SlurmField{"GrpJobs", kNone, kJobs},
     SlurmField{"GrpJobsAccrue", kNone, kJobs},
-    SlurmField{"GrpSubmitJobs", kNone, kJobs},
+    SlurmField{"GrpSubmitJobs", kNone, kQueued},
     SlurmField{"GrpWall", kNone, kGpuTime},
     SlurmField{"MaxTRESPerJob", kNone, kPerJob},
     SlurmField{"MaxTRESPerNode", kNone, kPerJob},
@@ -109,16 +113,16 @@ constexpr std::array kQosFields{
     SlurmField{"MaxTRESRunMinsPerUser", kNone, kFlight},
     SlurmField{"MaxTRESRunMinsPerAccount", kNone, kFlight},
     SlurmField{"MinTRESPerJob", kNone, kPerJob},
-    SlurmField{"MaxJobsPU", kNone, kJobs},
+    SlurmField{"MaxJobsPU", kNone, kUserJobs},
     SlurmField{"MaxJobsPA", kNone, kJobs},
-    SlurmField{"MaxJobsPerUser", kNone, kJobs},
+    SlurmField{"MaxJobsPerUser", kNone, kUserJobs},
     SlurmField{"MaxJobsPerAccount", kNone, kJobs},
     SlurmField{"MaxJobsAccruePU", kNone, kJobs},
     SlurmField{"MaxJobsAccruePA", kNone, kJobs},
-    SlurmField{"MaxSubmitJobsPU", kNone, kJobs},
-    SlurmField{"MaxSubmitJobsPA", kNone, kJobs},
-    SlurmField{"MaxSubmitJobsPerUser", kNone, kJobs},
-    SlurmField{"MaxSubmitJobsPerAccount", kNone, kJobs},
+    SlurmField{"MaxSubmitJobsPU", kNone, kQueued},
+    SlurmField{"MaxSubmitJobsPA", kNone, kQueued},
+    SlurmField{"MaxSubmitJobsPerUser", kNone, kQueued},
+    SlurmField{"MaxSubmitJobsPerAccount", kNone, kQueued},
     SlurmField{"MaxWallDurationPerJob", kNone, kWall},
 };
 

@@ -17,8 +17,11 @@ enum class SlurmUse {
   kNoneOnce,
   kShares,       // Fairshare: the account's shares
   kGpuLimit,     // GrpTRES: the GPUs become the account's limit
+  kJobLimit,     // GrpJobs: a limit on jobs; 0: the account is held
   kRunningJobs,  // 0: the account is held; another number has no equivalent
   kWaitingJobs,  // 0: the account is draining; another number has no equivalent
+  kGpuMinutes,   // GrpTRESRunMins: the limit on GPU-minutes in flight
+  kTime,         // MaxWall, in minutes: the limit on the time limit of a job
   kPriority,     // a QOS's priority: the value of a priority class
   kFactor,       // 1 changes nothing; another number has no equivalent
   kRemark,       // a text for people: a comment of the account's row

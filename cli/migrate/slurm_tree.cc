@@ -11,6 +11,8 @@
 #include "cli/migrate/dump_reader.h"
 #include "cli/migrate/slurm_fields.h"
 #include "cli/text/nearest.h"
+#include "core/account_limits.h"
+#include "core/duration.h"
 #include "core/limits.h"
 
 namespace subak::cli {
@@ -238,7 +240,13 @@ class SlurmTree {
       case SlurmUse::kShares:
         return take_shares(field, row);
       case SlurmUse::kGpuLimit:
-        return take_limit(known, field, row);
+        return each_item(field.value, [&](auto item) { take_resource(known, item, row); });
+      case SlurmUse::kJobLimit:
+        return take_job_limit(known, field, row);
+      case SlurmUse::kGpuMinutes:
+        return each_item(field.value, [&](auto item) { take_gpu_minutes(known, item, row); });
+      case SlurmUse::kTime:
+        return take_time(known, field, row);
       case SlurmUse::kRunningJobs:
         return take_count(known, field, row.spec.held);
       case SlurmUse::kWaitingJobs:
@@ -291,13 +299,44 @@ class SlurmTree {
     }
   }
 
-  void take_limit(const SlurmField& known, const DumpField& field, MigratedAccount& row) {
-    std::string_view rest = field.value;
-    while (!rest.empty()) {
-      const std::size_t comma = std::min(rest.find(','), rest.size());
-      const std::string_view item = rest.substr(0, comma);
-      rest.remove_prefix(std::min(comma + 1, rest.size()));
-      take_resource(known, item, row);
+  static void set_other_limit(MigratedAccount& row, const std::string& name,
+                              const std::string& value) {
+    std::vector<std::string>& limits = row.spec.other_limits;
+    std::erase_if(limits, [&](const std::string& limit) { return limit.starts_with(name + "="); });
+    limits.push_back(name + "=" + value);
+  }
+
+  void take_job_limit(const SlurmField& known, const DumpField& field, MigratedAccount& row) {
+    const std::int64_t number = number_of(field, -1);
+    if (number > limits::kMaxJobLimit) return unmatched(known.name, field.value, known.todo);
+    if (number == 0) row.spec.held = true;
+    if (number > 0) set_other_limit(row, "jobs", std::to_string(number));
+  }
+
+  // Slurm writes minutes.
+  void take_time(const SlurmField& known, const DumpField& field, MigratedAccount& row) {
+    const auto minutes = whole_number(field.value);
+    if (!minutes || *minutes < 1 || *minutes > limits::kMaxTimeLimitMs / kMinuteMs)
+      return unmatched(known.name, field.value, known.todo);
+    set_other_limit(row, "time", format_duration(*minutes * kMinuteMs));
+  }
+
+  void take_gpu_minutes(const SlurmField& known, std::string_view item, MigratedAccount& row) {
+    const std::size_t equals = item.find('=');
+    const auto minutes = whole_number(equals == npos ? "" : item.substr(equals + 1));
+    const std::int64_t number = minutes.value_or(-1);
+    if (item.substr(0, equals) != kGpu || number < 0 || number > limits::kMaxGpuMinutes)
+      return unmatched(known.name, item, known.todo);
+    set_other_limit(row, "gpu-minutes", std::to_string(number));
+  }
+
+  // Calls fn(item) for each item of a list such as "cpu=4,gres/gpu=8".
+  template <class F>
+  static void each_item(std::string_view list, F fn) {
+    while (!list.empty()) {
+      const std::size_t comma = std::min(list.find(','), list.size());
+      fn(list.substr(0, comma));
+      list.remove_prefix(std::min(comma + 1, list.size()));
     }
   }
 

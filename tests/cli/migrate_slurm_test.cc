@@ -45,23 +45,34 @@ TEST(MigrateSlurm, AccountsUsersSharesAndLimits) {
   EXPECT_THAT(text, HasSubstr("# Everything in these files has an equivalent in Subak.\n"));
 }
 
+TEST(MigrateSlurm, LimitsOnJobsAndTime) {
+  const std::string text = migrated(
+      dump("Account - 'a':GrpTRES=gres/gpu=8:GrpJobs=20:GrpTRESRunMins=cpu=9,gres/gpu=6000\n"
+           "Account - 'b':MaxWallDurationPerJob=2880:GrpSubmitJobs=500:GrpJobs=1000000001\n"));
+  EXPECT_THAT(text, HasSubstr("{path: a, shares: 1, limit: \"gpu=8,jobs=20,gpu-minutes=6000\"}"));
+  EXPECT_THAT(text, HasSubstr("{path: b, shares: 1, limit: time=2d}"));
+  EXPECT_THAT(text, HasSubstr("Account 'a': GrpTRESRunMins=cpu=9\n"));
+  EXPECT_THAT(text, HasSubstr("Account 'b': GrpSubmitJobs=500\n"));
+  EXPECT_THAT(text, HasSubstr("Account 'b': GrpJobs=1000000001\n"));
+}
+
 TEST(MigrateSlurm, WhatHasNoEquivalentIsThereByNameAndLine) {
   const std::string text =
       migrated("QOS - 'q':Flags='NoDecay':UsageFactor=2.000000:LimitFactor=1.000000\n" +
-               dump("Account - 'a':GrpJobs=20:MaxJobs=-1:GrpTRESMins=gres/gpu=100\n"
-                    "Account - 'b':GrpTRES=mem=4G:GrpJobs=30:Organization='x'\n"
+               dump("Account - 'a':MaxJobs=20:GrpJobs=-1:GrpTRESMins=gres/gpu=100\n"
+                    "Account - 'b':GrpTRES=mem=4G:MaxJobs=30:Organization='x'\n"
                     "Account - 'e':Organization='y'\n"));
   EXPECT_THAT(text, HasSubstr("Without an equivalent in Subak: 8 things,"));
   EXPECT_THAT(text, HasSubstr("#   d:1  QOS 'q': Flags=NoDecay\n"));
   EXPECT_THAT(text, HasSubstr("#   d:1  QOS 'q': UsageFactor=2.000000\n"));
   EXPECT_THAT(text, HasSubstr("#   d:4  Account 'a': GrpTRESMins=gres/gpu=100\n"));
-  EXPECT_THAT(text, HasSubstr("bounds what runs.\n"
-                              "#   d:4  Account 'a': GrpJobs=20\n"
-                              "#   d:5  Account 'b': GrpJobs=30\n"));
+  EXPECT_THAT(text, HasSubstr("of a user.\n"
+                              "#   d:4  Account 'a': MaxJobs=20\n"
+                              "#   d:5  Account 'b': MaxJobs=30\n"));
   EXPECT_THAT(text, HasSubstr("#   d:5  Account 'b': GrpTRES=mem=4G\n"));
   EXPECT_THAT(text, HasSubstr("#   d:5  Account 'b': Organization=x, and 1 more line\n"));
   EXPECT_THAT(text, Not(HasSubstr("LimitFactor")));
-  EXPECT_THAT(text, Not(HasSubstr("MaxJobs")));
+  EXPECT_THAT(text, Not(HasSubstr("GrpJobs")));
 }
 
 TEST(MigrateSlurm, ChildrenOfAParentAccountKeepTheirPart) {
