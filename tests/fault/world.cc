@@ -75,7 +75,7 @@ std::unique_ptr<World::Agent> World::new_agent() {
 std::uint64_t World::new_session(Replica& r) {
   const std::shared_ptr<const View> view = r.runtime->view();  // none before the first turn
   for (std::size_t i = 0; view != nullptr && i < view->clusters->size(); ++i) {
-    r.last_session = std::max(r.last_session, (*view->clusters)[i].session);
+    r.last_session = std::max(r.last_session, (*view->clusters)[i].reports.session);
   }
   return ++r.last_session;
 }

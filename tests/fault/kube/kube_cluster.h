@@ -142,7 +142,7 @@ class KubeCluster {
   bool holds(const std::string& uid, const std::string& node) const;
   bool is_gated(const std::string& uid) const;
   bool is_marked(const std::string& uid, const std::string& attempt) const;
-  void judge_fence(const KubePod& pod, const std::string& uid, const std::string& to);
+  void judge_fence(const KubePod& pod, const std::string& uid, const std::string& to, bool late);
   void evict(const std::string& key);
   void complain(const std::string& what) { complaints_.push_back(what); }
   std::int64_t free_gpus(const std::string& node) const;

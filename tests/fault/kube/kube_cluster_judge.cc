@@ -25,11 +25,15 @@ void KubeCluster::wrote_pod(const Object& before, const Object& after) {
   if (has_gate(before, false)) complain(pod.key + " has a gate of others and is written");
   if (has_gate(after, true)) complain(pod.key + " is written and its gate stays");
   const std::string uid = text_at(before, {"metadata", "uid"});
-  if (nvidia_) {
+  note_places();
+  // A patch that was sent for an earlier attempt may open it.
+  const auto own = taken_back_.find(uid);
+  const bool late = own != taken_back_.end() && !is_marked(uid, own->second.attempt);
+  if (nvidia_ && place_of(uid) && !late) {
     const std::string wrong = nvidia_->wrong_release(after, pod);
-    if (!wrong.empty() && place_of(uid)) complain(pod.key + " " + wrong);
+    if (!wrong.empty()) complain(pod.key + " " + wrong);
   }
-  judge_fence(pod, uid, pin_of(after));
+  judge_fence(pod, uid, pin_of(after), late);
   pod.released = true;
   promise(pod, pin_of(after));
 }
@@ -62,16 +66,14 @@ bool KubeCluster::is_marked(const std::string& uid, const std::string& attempt) 
 
 // Its gate is opened: for a place that is its own, so that nobody who had that before can be let go there any
 // more; or too late, and then it had no mark that says so.
-void KubeCluster::judge_fence(const KubePod& pod, const std::string& uid, const std::string& to) {
-  note_places();
+void KubeCluster::judge_fence(const KubePod& pod, const std::string& uid, const std::string& to,
+                              bool late) {
   const std::optional<CorePlace> place = place_of(uid);
   const std::string attempt = place ? std::string() : attempt_of(uid);
   if (!attempt.empty() && is_marked(uid, attempt)) {
     complain(pod.key + " is let go for attempt " + attempt + ", and is marked");
   }
   // One that was sent for an earlier attempt, and happens to name the node of this one, is late too.
-  const auto own = taken_back_.find(uid);
-  const bool late = own != taken_back_.end() && !is_marked(uid, own->second.attempt);
   if (!place || place->node != to || late) return;
   for (const auto& [other, before] : taken_back_) {
     const KubePod& former = pods_.at(other);

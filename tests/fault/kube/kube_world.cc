@@ -12,9 +12,9 @@ constexpr const char* kName = "c";
 constexpr const char* kAccounts[] = {"a", "b"};
 constexpr int kSteps = 1500;
 constexpr int kMostRounds = 600;
-constexpr int kPatienceRounds = 100;  // then people delete what cannot go on
-constexpr int kQuietRounds = 8;       // then no watch waits to be begun again
-constexpr int kNvidiaPatience = 30;   // the same with claims that nobody can know
+constexpr int kPatienceRounds = 100;            // then people delete what cannot go on
+constexpr DurationMs kQuietMs = 2 * kMinuteMs;  // then no watch waits to be begun again
+constexpr int kNvidiaPatience = 30;             // the same with claims that nobody can know
 constexpr int kQuietTurns = 12;
 constexpr MilliGpu kQuota = 12'000;
 constexpr DurationMs kMinRunMs = 20 * kSecondMs;
@@ -412,6 +412,7 @@ std::string KubeWorld::unfinished() const {
 }
 
 void KubeWorld::drain() {
+  const TimeMs quiet_ms = cluster_.now + kQuietMs;
   for (int round = 0; round < kMostRounds && !is_wrong(); ++round) {
     if (unfinished().empty()) return;
     pass_time(rng_.between(1'000, 20'000));
@@ -419,7 +420,7 @@ void KubeWorld::drain() {
     if (round % 50 == 49) cluster_.heal();  // people let go what was cancelled meanwhile
     cluster_.progress();
     settle();
-    if (round >= kQuietRounds) compare_devices();
+    if (cluster_.now >= quiet_ms) compare_devices();
   }
   if (!is_wrong()) judge_.wrong("never finished:" + unfinished());
 }

@@ -72,7 +72,7 @@ std::vector<std::string> wrong_payers(const Engine& engine, const std::vector<Cl
   }
   std::vector<std::string> wrong;
   for (const ClaimStay& stay : stays) {
-    if (stay.until_ms != 0) continue;
+    if (stay.until_ms != 0 || !stay.known) continue;
     MilliGpu sum = 0;
     bool some = false;
     for (const std::string& uid : stay.pods) {

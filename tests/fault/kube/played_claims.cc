@@ -84,6 +84,8 @@ void PlayedClaims::give(const std::string& key, const Request& request, const st
     present_[key] = stays_.size();
     stays_.push_back(
         {key + " (" + uid + ")", each * static_cast<MilliGpu>(request.count), now_, 0, {}});
+    const bool odd = json_out::serialize(claim.at("spec")).find(kOddSelector) != std::string::npos;
+    stays_.back().known = !odd;
   }
   nodes_[key] = node;
   value& status = claim["status"];

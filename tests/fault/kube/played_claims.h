@@ -22,6 +22,7 @@ struct ClaimStay {
   MilliGpu milligpu = 0;
   TimeMs since_ms = 0, until_ms = 0;  // until_ms 0: still
   std::set<std::string> pods;         // uids of all pods that used it
+  bool known = true;                  // false: no edge can know what it requests
 };
 
 class PlayedClaims {
