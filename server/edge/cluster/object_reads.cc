@@ -33,15 +33,16 @@ void ObjectReads::read_outdated_pods() {
   const bool failing = pods_backoff_.tries() > 0;
   const std::int64_t now = context_.ports.monotonic_ms();
   if (failing && now < pods_due_ms_) return;
-  if (failing) pods_due_ms_ = now + pods_backoff_.next();
-  for (const std::string& uid : context_.cache.marks().take_outdated(failing ? 1 : SIZE_MAX)) {
+  const auto outdated = context_.cache.marks().take_outdated(failing ? 1 : SIZE_MAX);
+  if (failing && !outdated.empty()) pods_due_ms_ = now + pods_backoff_.next();
+  for (const std::string& uid : outdated) {
     const PodEntry* const pod = context_.cache.find_gpu_pod(uid);
     if (pod == nullptr) continue;
     KubeCall call;
     call.path = pod_path(pod->ns, pod->name);
     const bool asked = context_.api->call(
         std::move(call), [this, uid](const CallAnswer& answer, std::string_view body) {
-          if (answer.outcome == Outcome::kNotFound) return;
+          if (answer.outcome == Outcome::kNotFound) return pods_backoff_.reset();
           simdjson::dom::parser parser;
           json::Value found;
           const bool read = answer.outcome == Outcome::kDone &&

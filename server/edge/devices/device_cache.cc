@@ -78,7 +78,12 @@ void DeviceCache::complete_slices() {
   for (const auto& [name, pool] : pool_of_) {
     if (pools_.at(pool).at(name).list != slice_list_) gone.push_back(name);
   }
-  for (const std::string& name : gone) drop(name);
+  // First all of them: some old and some new slices of a pool could look like a complete pool.
+  std::set<std::string> nodes;
+  for (const std::string& name : gone) nodes.insert(take_out(name));
+  for (const std::string& node : nodes) {
+    if (!node.empty()) renew(node);
+  }
 }
 
 void DeviceCache::see_class(const WatchEvent& event) {
@@ -140,12 +145,20 @@ void DeviceCache::add_device(const OneDevice& device, NodeDevices& out) const {
 bool DeviceCache::add_pool(const std::map<std::string, Slice>& slices, NodeDevices& out) const {
   std::int64_t newest = 0;
   for (const auto& [_, slice] : slices) newest = std::max(newest, slice.generation);
-  std::int64_t count = 0;
-  for (const auto& [_, slice] : slices) count += slice.generation == newest ? 1 : 0;
+  std::vector<const Slice*> present;
+  std::set<std::string_view> uuids;
   for (const auto& [_, slice] : slices) {
     if (slice.generation != newest) continue;
-    if (count != slice.slice_count) return false;
-    for (const OneDevice& device : slice.devices) add_device(device, out);
+    present.push_back(&slice);
+    for (const OneDevice& device : slice.devices) {
+      if (!device.uuid.empty() && !uuids.insert(device.uuid).second) return false;
+    }
+  }
+  for (const Slice* const slice : present) {
+    if (static_cast<std::int64_t>(present.size()) != slice->slice_count) return false;
+  }
+  for (const Slice* const slice : present) {
+    for (const OneDevice& device : slice->devices) add_device(device, out);
   }
   return true;
 }

@@ -36,8 +36,9 @@ class DeviceCache {
   void complete_classes();
 
   // Returns the GPUs that drivers offer on the node; nullptr: none. A pool counts while it is
-  // complete: the cache has all slices of the pool's newest generation, as many as each slice
-  // states. While a driver replaces the slices of a pool, the node's last complete devices count.
+  // complete: the cache has as many slices of the pool's newest generation as each of them states.
+  // No two devices of a complete pool have the same uuid. While a driver replaces the slices of a
+  // pool, the node's last complete devices count.
   const NodeDevices* find(const std::string& node) const;
   // Takes out the nodes whose result of find() has changed. Their objects must be read again.
   std::set<std::string> take_changed_nodes() { return std::exchange(changed_nodes_, {}); }

@@ -58,6 +58,7 @@ void DomainCache::put(ComputeDomain object, std::int64_t monotonic_ms) {
 void DomainCache::see_domain(const WatchEvent& event, std::int64_t monotonic_ms) {
   Result<ComputeDomain> object = read_compute_domain(event.object);
   if (!object) return hooks_.unreadable("a ComputeDomain: " + object.error().message());
+  heard_version_ = std::max(heard_version_, version_number(object->resource_version));
   if (event.kind == WatchKind::kDeleted) {
     forget_domain(namespaced_name(object->ns, object->name));
   } else {
@@ -75,9 +76,11 @@ void DomainCache::see_answered_domain(json::Value value, std::int64_t monotonic_
   Result<ComputeDomain> object = read_compute_domain(value);
   if (!object) return;
   const Entry* const known = find(namespaced_name(object->ns, object->name));
-  const bool older = known != nullptr && version_number(object->resource_version) <
-                                             version_number(known->object.resource_version);
-  if (!older) put(std::move(object).value(), monotonic_ms);
+  const std::uint64_t version = version_number(object->resource_version);
+  const bool older = known != nullptr && version < version_number(known->object.resource_version);
+  // The watch has reported all changes up to this version, so the object was deleted since then.
+  const bool gone = known == nullptr && version != 0 && version <= heard_version_;
+  if (!older && !gone) put(std::move(object).value(), monotonic_ms);
 }
 
 void DomainCache::forget_domain(const std::string& key) {

@@ -66,8 +66,8 @@ class DomainCache {
   void begin_slices() { ++slice_list_; }
   void see_slice(const WatchEvent& event);
   void complete_slices();
-  // Takes a ComputeDomain from the answer to a call. An older version than that of the entry has no
-  // effect.
+  // Takes a ComputeDomain from the answer to a call. The answer has no effect if it is older than
+  // the entry, or than the event with which the watch reported the deletion of the object.
   void see_answered_domain(json::Value object, std::int64_t monotonic_ms);
   // Forgets a ComputeDomain, because a call has shown that it does not exist.
   void forget_domain(const std::string& key);
@@ -123,6 +123,8 @@ class DomainCache {
   // The numbers of the present or last lists.
   std::uint32_t domain_list_ = 0, template_list_ = 0, slice_list_ = 0;
   std::uint64_t version_ = 0;
+  // The newest resource version of the events on ComputeDomains.
+  std::uint64_t heard_version_ = 0;
 };
 
 // Returns Subak's own ComputeDomains, for people.
