@@ -32,11 +32,12 @@ void Writes::report_unschedulable() {
 }
 
 // Reports a refusal. The core ignores it as late unless it still wants the effect of this pod.
-bool Writes::say_refused(const std::string& uid, Cause cause, const std::string& words) {
+bool Writes::say_refused(const std::string& uid, JobId job, Cause cause, const std::string& words) {
   const std::string cut = cut_text(one_line(words), limits::kMaxRefusalBytes - kCutNoteBytes);
   const bool posted =
       session_.post(in::PodRefused{context_.options.cluster, {uid, {}, 0, 0}, cause, cut},
-                    [this, uid](const Reply& reply) {
+                    [this, job](const Reply& reply) {
+                      queue_.answered_give_up(job);
                       if (reply.error && reply.error->field == "session")
                         session_.end(reply.error->message());
                     });
@@ -60,7 +61,7 @@ bool Writes::say_end_refused(const KubeWrite& write, const std::string& words) {
     if (uid.empty() && context_.cache.find_gpu_pod(pod.uid) != nullptr) uid = pod.uid;
   }
   if (uid.empty()) return true;
-  if (!say_refused(uid, Cause::kEvictRefused, words)) return false;
+  if (!say_refused(uid, {}, Cause::kEvictRefused, words)) return false;
   const std::string note = "Subak ends job " + text::job_id_text(write.job) + " (" +
                            std::string(enum_name(write.cause)) +
                            "), but the cluster refuses: " + words +
@@ -81,14 +82,14 @@ void Writes::report_withheld() {
 
 // Gives up the release of a pod that is on its way.
 void Writes::give_up(const std::string& uid, JobId job, Cause cause, const std::string& words) {
-  if (!say_refused(uid, cause, words)) return;
+  if (!say_refused(uid, job, cause, words)) return;
   const bool scheduler = cause == Cause::kUnschedulable;
   notices_.tell_pod(uid, scheduler ? "Unschedulable" : "ReleaseRefused", "Release",
                     (scheduler ? "the scheduler cannot place the pod on its node: "
                                : "its gate cannot be opened: ") +
                         words + "; the hold is released",
                     true);
-  queue_.drop(job);
+  queue_.give_up(job);
 }
 
 void Writes::turn() {

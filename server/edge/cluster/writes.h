@@ -48,8 +48,9 @@ class Writes {
   std::uint64_t opened_outside() const { return opened_outside_; }
 
  private:
-  // Reports a refusal to the core and to the log. False: the core accepts no input now.
-  bool say_refused(const std::string& uid, Cause cause, const std::string& words);
+  // Reports a refusal to the core and to the log. False: the core accepts no input now. `job`: the
+  // job whose release is given up; an empty id: none.
+  bool say_refused(const std::string& uid, JobId job, Cause cause, const std::string& words);
   // Reports a refused eviction or suspension. The job holds its GPUs until its pods are gone.
   // False: the core accepts no input now.
   bool say_end_refused(const KubeWrite& write, const std::string& words);
@@ -62,8 +63,8 @@ class Writes {
   // Writes to the log that a ComputeDomain cannot be deleted. The edge tries again.
   void drop_refused(const KubeWrite& write, const std::string& words);
   // Reports to the core and to users that the release of a pod failed, and drops the planned
-  // writes. The core then releases the hold. `job`: the job whose effect is dropped too; an empty
-  // id if the scheduler refuses the pod.
+  // writes. The core then releases the hold. `job`: the job whose release is given up; an empty id
+  // if the scheduler refuses the pod.
   void give_up(const std::string& uid, JobId job, Cause cause, const std::string& words);
   // Returns the callbacks of the Writer.
   WriterHooks hooks();

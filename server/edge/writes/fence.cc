@@ -28,6 +28,7 @@ std::string kept_closed_mark(JobId job, std::uint32_t attempt) {
 void Fence::clear() {
   pods_.clear();
   sent_.clear();
+  withdrawn_.clear();
 }
 
 void Fence::guard(const std::string& uid, JobId job, std::uint32_t attempt) {
@@ -55,16 +56,45 @@ void Fence::take(const Effect& effect, bool inherited) {
     const bool again = sent != sent_.end() && sent->second.attempt < effect.attempt;
     if (inherited || again) guard(pod.uid, effect.job, effect.attempt - 1);
     if (!pod.uid.empty()) sent_[pod.uid] = {effect.job, effect.attempt, pod.node};
+    const auto withdrawn = withdrawn_.find(pod.uid);
+    if (withdrawn != withdrawn_.end() && !withdrawn->second.answered) {
+      withdrawn->second.job = effect.job;
+      withdrawn->second.attempt = effect.attempt;
+      guard(pod.uid, effect.job, effect.attempt);
+    }
   }
+}
+
+void Fence::withdraw(const std::string& uid) {
+  Withdrawn& withdrawn = withdrawn_[uid];
+  withdrawn = {};
+  const auto sent = sent_.find(uid);
+  if (sent == sent_.end()) return;
+  withdrawn.job = sent->second.job;
+  withdrawn.attempt = sent->second.attempt;
+  guard(uid, sent->second.job, sent->second.attempt);
+}
+
+void Fence::answered(const std::string& uid) {
+  const auto found = withdrawn_.find(uid);
+  if (found != withdrawn_.end()) found->second.answered = true;
+}
+
+bool Fence::is_withdrawn(const std::string& uid, JobId job, std::uint32_t attempt) const {
+  const auto found = withdrawn_.find(uid);
+  if (found == withdrawn_.end()) return false;
+  return !found->second.answered || (found->second.job == job && attempt <= found->second.attempt);
 }
 
 void Fence::prune(const ClusterCache& cache) {
   constexpr std::size_t kFew = 1000;
   if (sent_.size() > sent_due_ + kFew) {
-    std::erase_if(sent_, [&](const auto& entry) {
+    const auto is_over = [&](const auto& entry) {
       const PodEntry* const pod = cache.find_gpu_pod(entry.first);
       return pod == nullptr || pod->gpu->ended || pod->gpu->bound;
-    });
+    };
+    std::erase_if(sent_, is_over);
+    std::erase_if(withdrawn_, is_over);
     sent_due_ = 2 * sent_.size();
   }
   std::erase_if(pods_, [&](const auto& entry) {

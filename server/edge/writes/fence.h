@@ -49,6 +49,14 @@ class Fence {
   // release of the hold is durable. A mark that was made earlier would prove nothing, since the
   // core could still release the pod again for the same attempt.
   void take(const Effect& effect, bool inherited);
+  // Guards a pod that is reported to the core as gone although it exists. The core then ends the
+  // hold of the pod, but sends no effect on it.
+  void withdraw(const std::string& uid);
+  // Says that the core has answered all updates of the pod. Effects that come from now on know that
+  // the pod was gone.
+  void answered(const std::string& uid);
+  // True if an effect for this attempt may be from before the pod was reported as gone.
+  bool is_withdrawn(const std::string& uid, JobId job, std::uint32_t attempt) const;
   // Drops the pods that need no guard any more:
   // - pods that are gone, have ended, or are being deleted;
   // - pods with a closed gate and the mark;
@@ -75,11 +83,19 @@ class Fence {
     std::uint32_t attempt = 0;
     std::string node;
   };
+  // A pod that was reported as gone, and the last attempt for which it had a hold before.
+  struct Withdrawn {
+    JobId job;
+    std::uint32_t attempt = 0;
+    bool answered = false;
+  };
   // The result of pods(), by uid.
   std::map<std::string, Guarded> pods_;
   // The last release of each pod, by uid. Deleted, ended and bound pods stay until prune() drops
   // them.
   std::map<std::string, Sent> sent_;
+  // By uid. Entries go with those of `sent_`.
+  std::map<std::string, Withdrawn> withdrawn_;
   // When `sent_` has 1000 entries more than this number, prune() drops deleted, ended and bound
   // pods from `sent_`.
   std::size_t sent_due_ = 0;

@@ -71,13 +71,14 @@ std::string to_suspend(const ClusterCache& cache, const GpuPodEntry& pod, const 
 
 class Planner {
  public:
-  Planner(const ClusterCache& cache, const Attempts& attempts, std::int64_t monotonic_ms)
-      : cache_(cache), attempts_(attempts), monotonic_ms_(monotonic_ms) {}
+  Planner(const ClusterCache& cache, const Fence& fence, const Attempts& attempts,
+          std::int64_t monotonic_ms)
+      : cache_(cache), fence_(fence), attempts_(attempts), monotonic_ms_(monotonic_ms) {}
 
   // A pod that an outdated patch may still release gets the mark first. A pod that was released
   // blocks its node.
-  void guard(const Fence& fence) {
-    for (const auto& [uid, guarded] : fence.pods()) {
+  void guard() {
+    for (const auto& [uid, guarded] : fence_.pods()) {
       const PodEntry* const entry = cache_.find_gpu_pod(uid);
       if (entry == nullptr) continue;
       const GpuPodEntry& pod = *entry->gpu;
@@ -104,7 +105,9 @@ class Planner {
       some_open = some_open || !entry->gpu->gated;
       if (!entry->gpu->gated) continue;
       left = true;
-      if (entry->gpu->foreign_gates || is_guarded(pod.node)) continue;
+      const bool withdrawn = fence_.is_withdrawn(pod.uid, wanted.effect.job, wanted.effect.attempt);
+      if (withdrawn || !entry->gpu->asks_gpu || entry->gpu->foreign_gates || is_guarded(pod.node))
+        continue;
       if (!has_domain(wanted, pod, *entry->gpu)) continue;
       if (!may_try(pod.uid) || chosen_.contains(pod.uid)) continue;
       writes.push_back({WriteKind::kRelease,
@@ -160,15 +163,13 @@ class Planner {
   }
 
   // Deletes the ComputeDomains of attempts that have ended.
-  void drop_domains(const WantedJobs& wanted, TimeMs now_ms) {
+  void drop_domains(const WantedJobs& wanted) {
     for (const auto& [key, entry] : cache_.domains().all()) {
       const ComputeDomain& domain = entry.object;
       if (!domain.is_ours() || domain.going || cache_.domains().users(key).all > 0) continue;
       const auto job = wanted.find(domain.job);
-      const bool starts =
-          job != wanted.end() && job->second.effect.kind == EffectKind::kOpenGate &&
-          job->second.effect.attempt == domain.attempt &&
-          (job->second.effect.until_ms == 0 || job->second.effect.until_ms > now_ms);
+      const bool starts = job != wanted.end() && job->second.effect.kind == EffectKind::kOpenGate &&
+                          job->second.effect.attempt == domain.attempt;
       const std::string id = drop_domain_id(key);
       if (starts || !may_try(id)) continue;
       KubeWrite write{WriteKind::kDropDomain, id, domain.job, "", Cause::kNone, domain.attempt, 0};
@@ -252,6 +253,7 @@ class Planner {
   }
 
   const ClusterCache& cache_;
+  const Fence& fence_;
   const Attempts& attempts_;
   const std::int64_t monotonic_ms_;
   std::vector<Found> found_;
@@ -276,16 +278,17 @@ Plan plan_writes(const WantedJobs& wanted, const Fence& fence, const ClusterCach
                  const Attempts& attempts, TimeMs now_ms, std::int64_t monotonic_ms,
                  std::size_t most) {
   Plan plan;
-  Planner planner(cache, attempts, monotonic_ms);
-  planner.guard(fence);
+  Planner planner(cache, fence, attempts, monotonic_ms);
+  planner.guard();
   const Ending ending = ending_pods(cache, wanted);
   for (const auto& [id, job] : wanted) {
-    if (job.effect.until_ms != 0 && job.effect.until_ms <= now_ms) continue;
+    const bool over = job.effect.until_ms != 0 && job.effect.until_ms <= now_ms;
+    if (over || job.given_up) continue;
     const bool opens = job.effect.kind == EffectKind::kOpenGate;
     const bool left = opens ? planner.open(job) : planner.take_back(job, ending);
     if (!left) plan.settled.push_back(id);
   }
-  planner.drop_domains(wanted, now_ms);
+  planner.drop_domains(wanted);
   planner.resume_owners();
   planner.finish(most, plan);
   return plan;

@@ -86,6 +86,9 @@ struct Wanted {
   Effect effect;
   // The number of the effect. Effects are numbered from 1, in the order of their arrival.
   std::uint64_t order = 0;
+  // True: the edge has given up the release, and the core has not withdrawn the effect yet. So the
+  // effect opens no gate, but its attempt has not ended.
+  bool given_up = false;
 };
 using WantedJobs = std::map<JobId, Wanted>;
 
@@ -127,10 +130,12 @@ struct Plan {
 // - Releases of gangs that have some open gates.
 // - All other releases, in the order of their effects.
 // A pod that cannot be written now does not delay other pods. The function follows these rules:
-// - It does not release a pod that has gates of other components.
+// - It does not release a pod that has gates of other components, or a pod that requests no GPUs
+//   any more because Subak does not know its ResourceClaims.
 // - It does not release a pod before the ComputeDomain of the pod's gang is there (domain_state.h).
-// - It deletes a ComputeDomain of Subak if no pod with an open gate uses it, and no attempt starts
-//   for which it was made.
+// - It deletes a ComputeDomain of Subak if no pod with an open gate uses it, and the core no longer
+//   wants to open gates for its attempt. While the effect is wanted, the attempt has not ended: the
+//   core may extend a hold that has ended by `now_ms`.
 // - It releases no pod to a node that `fence` guards. The caller must have pruned `fence` with this
 //   cache.
 // - It ignores a release whose hold has ended by `now_ms`, since the core will withdraw that

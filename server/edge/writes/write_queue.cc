@@ -34,9 +34,27 @@ void WriteQueue::confirm(std::vector<Effect> all, std::uint64_t asked, bool inhe
   outdated_ = true;
 }
 
-void WriteQueue::drop(JobId job) {
-  if (job) wanted_.erase(job);
+void WriteQueue::give_up(JobId job) {
   planned_.clear();
+  const auto known = wanted_.find(job);
+  if (known == wanted_.end()) return;
+  known->second.given_up = true;
+  known->second.order = UINT64_MAX;  // no request that was made so far knows of the report
+}
+
+void WriteQueue::answered_give_up(JobId job) {
+  const auto known = wanted_.find(job);
+  if (known != wanted_.end() && known->second.given_up) known->second.order = ++last_order_;
+}
+
+void WriteQueue::answered(const std::string& uid) {
+  outdated_ = outdated_ || fence_.pods().contains(uid);
+  if (cache_.outbox().is_answered(uid)) fence_.answered(uid);
+}
+
+void WriteQueue::withdraw(const std::string& uid) {
+  fence_.withdraw(uid);
+  outdated_ = true;
 }
 
 void WriteQueue::forget() {

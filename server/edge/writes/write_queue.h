@@ -31,13 +31,19 @@ class WriteQueue {
   // requested. Effects that arrived after that request stay. Of the earlier effects, those that are
   // not in `all` are dropped.
   void confirm(std::vector<Effect> all, std::uint64_t asked, bool inherited);
-  // Drops all planned writes. If `job` is not empty, it also drops the effect on this job.
-  void drop(JobId job);
+  // Says that the edge gives up the release of a job, and reports that to the core. Until the core
+  // says what it wants now, the effect on the job opens no gate. Drops all planned writes. An empty
+  // id: drops only the planned writes.
+  void give_up(JobId job);
+  // Says that the core has answered this report. Answers of the core to later requests count again.
+  void answered_give_up(JobId job);
   // Passes the pod to Fence::give_up(), because the API server refuses the pod's mark.
   void give_up_mark(const std::string& uid) { fence_.give_up(uid); }
+  // Passes the pod to Fence::withdraw(), before the core can learn that the pod is gone.
+  void withdraw(const std::string& uid);
   // Says that the core has answered an update of the pod. If the fence guards this pod, the next
   // plan() makes a new plan.
-  void answered(const std::string& uid) { outdated_ = outdated_ || fence_.pods().contains(uid); }
+  void answered(const std::string& uid);
   // Says that the data from which plans are made have changed, so the next plan() makes a new plan.
   void outdate() { outdated_ = true; }
   // Drops the effects, the guarded pods and the planned writes. Call it when a session has ended.

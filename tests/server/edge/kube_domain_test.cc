@@ -123,6 +123,34 @@ TEST_F(KubeDomain, IsDeletedWhenNothingUsesIt) {
   EXPECT_THAT(plan(), IsEmpty());
 }
 
+// The core may extend a hold, so only the core says that an attempt has ended.
+TEST_F(KubeDomain, StaysUntilTheCoreWithdrawsItsAttempt) {
+  see_domain();
+  see_template();
+  see_text(claiming("1", true));
+  want(EffectKind::kOpenGate, 1, {"1"});
+  EXPECT_THAT(plan(100, kNow + 5000), IsEmpty()) << "the hold has ended";
+  jobs.begin()->second.given_up = true;
+  EXPECT_THAT(plan(), IsEmpty()) << "the edge has given the release up";
+  jobs.clear();
+  EXPECT_THAT(plan(), ElementsAre(kDrop));
+}
+
+// The answer to a call may come after the event that the object is gone.
+TEST_F(KubeDomain, ALateAnswerBringsNoDeletedObjectBack) {
+  const std::string answer =
+      R"({"metadata":{"namespace":"a","name":"subak-t","uid":"D","resourceVersion":"4",)"
+      R"("labels":{"subak.gpu/attempt":"1-1.1"}},"spec":{}})";
+  see_domain();
+  see_domain("1-1.1", "", "subak-t", "{}", WatchKind::kDeleted);
+  cache.domains().see_answered_domain(event_of(answer, WatchKind::kModified).object, monotonic);
+  EXPECT_EQ(cache.domains().find(kKey), nullptr);
+  std::string newer = answer;
+  newer.replace(newer.find("\"4\""), 3, "\"6\"");
+  cache.domains().see_answered_domain(event_of(newer, WatchKind::kModified).object, monotonic);
+  EXPECT_NE(cache.domains().find(kKey), nullptr) << "the watch has not reported it yet";
+}
+
 TEST_F(KubeDomain, OneOfAnotherAttemptGoesFirst) {
   see_text(claiming("1", true));
   see_domain("1-1.7");

@@ -231,5 +231,24 @@ TEST_F(KubeFence, TheCoreSaysTheSameAgain) {
   EXPECT_THAT(plan(), ElementsAre("release 1"));
 }
 
+// The edge reports such a pod as gone, and then as new. The core sends no effect on it in between.
+TEST_F(KubeFence, APodThatIsReportedAsGoneIsGuarded) {
+  see({"1"});
+  see({"2"});
+  word(EffectKind::kOpenGate, kFirst, 1, "1", "n1");
+  EXPECT_THAT(plan(), ElementsAre("release 1"));
+  fence.withdraw("1");
+  EXPECT_THAT(plan(), ElementsAre("keep 1"));
+  word(EffectKind::kOpenGate, kSecond, 1, "2", "n1");
+  EXPECT_THAT(plan(), ElementsAre("keep 1"));
+  see_marked("1", kFirst, 1);
+  EXPECT_THAT(plan(), ElementsAre("release 2")) << "the effect on the first pod is outdated";
+  fence.answered("1");
+  EXPECT_THAT(plan(), ElementsAre("release 2")) << "and so it is after the answer";
+  jobs.erase(kSecond);
+  word(EffectKind::kOpenGate, kFirst, 2, "1", "n1");
+  EXPECT_THAT(plan(), ElementsAre("release 1"));
+}
+
 }  // namespace
 }  // namespace subak

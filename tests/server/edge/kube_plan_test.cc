@@ -174,6 +174,39 @@ TEST_F(Kube, FailuresThatAJobHasNotCountedYetCount) {
   EXPECT_EQ(may_evict(R"({"failed":1})"), 0u) << "it was asked to end, and does not yet";
 }
 
+// A request to the core that was made before the core knows of a refusal brings no release back.
+TEST_F(Kube, AReleaseThatWasGivenUpWaitsForTheCore) {
+  see({"1"});
+  want(EffectKind::kOpenGate, 1, {"1"});
+  const JobId id(ClusterId(1), 1);
+  const Effect effect = jobs.at(id).effect;
+  WriteQueue queue(cache);
+  const auto releases = [&] {
+    queue.outdate();
+    queue.plan(attempts, kNow, monotonic);
+    std::size_t count = 0;
+    for (; !queue.is_empty(); queue.take()) ++count;
+    return count;
+  };
+  queue.want(effect, false);
+  EXPECT_EQ(releases(), 1u);
+  const std::uint64_t before = queue.last_order();
+  queue.give_up(id);
+  queue.confirm({effect}, before, false);
+  queue.confirm({}, before, false);
+  EXPECT_EQ(releases(), 0u);
+  EXPECT_TRUE(queue.wanted().contains(id)) << "its attempt has not ended";
+  queue.answered_give_up(id);
+  queue.confirm({effect}, before, false);
+  EXPECT_EQ(releases(), 0u) << "this request was made before the answer";
+  queue.confirm({effect}, queue.last_order(), false);
+  EXPECT_EQ(releases(), 1u) << "the core ignored the refusal";
+  queue.give_up(id);
+  queue.answered_give_up(id);
+  queue.confirm({}, queue.last_order(), false);
+  EXPECT_FALSE(queue.wanted().contains(id)) << "the attempt has ended";
+}
+
 // The core learns of each eviction that is left out, once in each session.
 TEST_F(Kube, AnEvictionThatIsLeftOutIsReportedOnce) {
   const auto allow = [this](int failures) {
