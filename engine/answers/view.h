@@ -121,8 +121,13 @@ struct ClusterView {
   bool synced = false;
   // True: the cluster's nodes were imported, and no edge reports them.
   bool owned = false;
-  // The newest session; 0: no list ever began.
-  std::uint64_t session = 0;
+  struct Reports {
+    // The newest session; 0: no list ever began.
+    std::uint64_t session = 0;
+    // The edge has reported all changes of pods up to this time; 0: not known.
+    TimeMs seen_until_ms = 0;
+  };
+  Reports reports{};
   // Totals of the cluster, by product.
   std::vector<ProductTotals> products;
   // The configured MIG slices by profile.

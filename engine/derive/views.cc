@@ -168,7 +168,7 @@ Clusters clusters_of(const State& s, const Observed& observed, ViewMemo& memo) {
     view.namespaces = c.namespaces;
     view.synced = c.synced;
     view.owned = c.owned;
-    view.session = c.session;
+    view.reports = {c.session, c.seen_until_ms};
     view.labels = c.labels;
     view.unmanaged_pods = observed.unmanaged_pods().of(id);
     view.known_as = observed.lists().known_as(id);

@@ -54,7 +54,8 @@ Error follows_itself(const std::string& cluster) {
 
 std::uint64_t Observers::next_session(const View& view) {
   const MutexLock lock(mutex_);
-  for (const ClusterView& c : *view.clusters) last_session_ = std::max(last_session_, c.session);
+  for (const ClusterView& c : *view.clusters)
+    last_session_ = std::max(last_session_, c.reports.session);
   return ++last_session_;
 }
 

@@ -33,18 +33,22 @@ void count_user(DomainCache& domains, const GpuPodEntry& pod, int by) {
 
 // Handles a pod that begins or stops paying for its ResourceClaims. The core never changes the GPUs
 // of a pod, so the cache reports the pod as gone, and then as new. A pod that runs already pays
-// from now on, since another pod has paid until now. But if Subak did not know the templates of its
-// ResourceClaims, no pod has paid, so the pod pays from its binding.
+// from the end of the payer before. If that end is not known, it pays from now on. But if Subak did
+// not know the templates of its ResourceClaims, no pod has paid, so the pod pays from its binding.
 void change_payer(const std::string& uid, PodEntry& entry, const Pod& pod, PodRecord& record,
-                  Outbox& outbox) {
+                  const ClaimCache& claims, Outbox& outbox, PodMarks& marks) {
   if (!entry.gpu) return;
   if (entry.told != 0 && entry.gpu->asks_gpu != pod.asks_gpu()) {
     outbox.first({in::PodGone{outbox.cluster(), {uid, {}, 0, 0}, 0, Cause::kNone}, uid});
     entry.told = 0;
+    if (record.gated) marks.put_withdrawn(uid);
     const bool was_unknown = !entry.gpu->claims.unknown.empty() && pod.claims.by_template;
-    entry.gpu->claims.pays_later = pod.asks_gpu() && !was_unknown;
+    std::optional<TimeMs>& from_ms = entry.gpu->claims.pays_from_ms;
+    from_ms.reset();
+    if (pod.asks_gpu() && !was_unknown && !pod.node_name.empty())
+      from_ms = claims.pays_from_ms(uid, record.bound_at_ms);
   }
-  if (entry.gpu->claims.pays_later) record.bound_at_ms = 0;
+  record.bound_at_ms = entry.gpu->claims.pays_from_ms.value_or(record.bound_at_ms);
 }
 
 // Takes the pod as a member of its gang, as NonGpuMembers::see(). A pod whose claims Subak does not
@@ -135,8 +139,8 @@ void ClusterCache::see_pod(const WatchEvent& event, std::int64_t monotonic_ms, b
   if (!is_new && version != 0 && version < entry.version) return;
   entry.version = version;
   see_operand(uid, pod, event);
-  std::string unclaimed;
-  if (!pod.claims.device.empty()) unclaimed = claims_.add_gpus(pod, event.object);
+  const bool has_claims = !pod.claims.device.empty();  // such a pod may pay later
+  std::string unclaimed = has_claims ? claims_.add_gpus(pod, event.object) : std::string();
   const bool unsure = with_owner && pod.asks_gpu() && !find_gang(owners_, pod, entry);
   if (unsure && waits_for_owner(pod, event, monotonic_ms)) return;
   orphans_.forget(uid);
@@ -145,7 +149,7 @@ void ClusterCache::see_pod(const WatchEvent& event, std::int64_t monotonic_ms, b
   if (pod.asks_gpu()) hold_unsized(pod);
   domains_.recognise(pod);
   PodRecord record = pod_record(pod, !other_manager_of(pod, other_schedulers_).empty());
-  if (record.ended == Cause::kNone) change_payer(uid, entry, pod, record, outbox_);
+  if (record.ended == Cause::kNone) change_payer(uid, entry, pod, record, claims_, outbox_, marks_);
   if (event.kind == WatchKind::kDeleted && record.ended == Cause::kNone) {
     const TimeMs end_ms = end_seen(entry, end_of(pod));
     const Cause cause = is_left_out(owners_, entry)                 ? Cause::kFinished
@@ -156,7 +160,7 @@ void ClusterCache::see_pod(const WatchEvent& event, std::int64_t monotonic_ms, b
   entry.ns = pod.ns;
   entry.name = pod.name;
   entry.node = pod.node_name;
-  if (pod.asks_gpu() || pod.gated() || entry.gpu || !unclaimed.empty())
+  if (pod.asks_gpu() || pod.gated() || entry.gpu || has_claims)
     see_gpu_pod(uid, entry, pod, record, event.object, monotonic_ms);
   if (entry.gpu) entry.gpu->claims.unknown = std::move(unclaimed);
   if (entry.gpu && !entry.gpu->claims.unknown.empty() && record.gated && !entry.gpu->ended)
@@ -178,7 +182,7 @@ void ClusterCache::see_pod(const WatchEvent& event, std::int64_t monotonic_ms, b
   // The claims of a pod that has ended are not read. It may have ended before this session.
   const bool may_be_known = record.ended == Cause::kNone || !pod.claims.device.empty();
   const bool counts = pod.asks_gpu() || entry.told != 0 || (!entry.node.empty() && may_be_known);
-  if (counts) tell_pod(uid, record);
+  if (counts && (entry.told != 0 || !claims_.hold_back(uid, record))) tell_pod(uid, record);
   if (counts && entry.gpu) tell_late_pods(uid, entry, pod, record);
   if (entry.gpu && entry.gpu->ended) tell_if_gone(entry.gpu->gang_owner);
   if (event.kind != WatchKind::kDeleted) return;
@@ -269,6 +273,7 @@ void ClusterCache::leave_gang(const std::string& uid, PodEntry& entry, const Pod
   if (entry.told != 0 && gang != entry.gpu->gang_told) {
     outbox_.first({in::PodGone{outbox_.cluster(), {uid, {}, 0, 0}, 0, Cause::kNone}, uid});
     entry.told = 0;
+    marks_.put_withdrawn(uid);
   }
   if (gang != entry.gpu->gang_told) entry.gpu->group_told = 0;
   entry.gpu->gang_told = std::move(gang);
@@ -297,6 +302,14 @@ void ClusterCache::drop_pod(const std::string& uid, in::PodGone gone, const std:
 }
 
 bool ClusterCache::complete_pods(TimeMs heard_ms) {
+  for (auto& [uid, record] : claims_.take_held_back()) {
+    const auto found = pods_.find(uid);
+    if (found == pods_.end() || found->second.told != 0 || !found->second.gpu) continue;
+    std::optional<TimeMs>& from_ms = found->second.gpu->claims.pays_from_ms;
+    from_ms = claims_.listed_pays_from_ms(uid, record.bound_at_ms);
+    record.bound_at_ms = from_ms.value_or(record.bound_at_ms);
+    tell_pod(uid, record);
+  }
   std::vector<std::string> gone;
   for (const auto& [uid, entry] : pods_) {
     if (entry.list != pod_list_.number()) gone.push_back(uid);

@@ -82,6 +82,7 @@ class ClusterCache {
   void begin_pods(TimeMs began_ms) {
     pod_list_.begin();
     pod_list_ms_ = began_ms;
+    claims_.begin_pods();
   }
   // Takes an event on a pod, but ignores an event that is older than the pod's entry. A pod that
   // requests no GPUs and never had the gate gets no GpuPodEntry.

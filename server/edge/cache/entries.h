@@ -54,9 +54,9 @@ struct ClaimsPart {
   // Why Subak does not know which GPUs the pod's ResourceClaims request. Empty: Subak knows, or the
   // pod has no ResourceClaim.
   std::string unknown;
-  // True: another pod paid before for a ResourceClaim of this pod, and now this pod pays. Its
-  // charge begins when the core gets the pod, not when the pod was bound.
-  bool pays_later = false;
+  // Set if another pod paid before for a ResourceClaim of this pod, and now this pod pays: its
+  // charge begins then, and not when the pod was bound. 0: it begins when the core gets the pod.
+  std::optional<TimeMs> pays_from_ms{};
   // The key of the ComputeDomain of the pod's gang (namespaced_name()). Empty: Subak added no
   // ResourceClaim for a ComputeDomain to the pod.
   std::string domain;

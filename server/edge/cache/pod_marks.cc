@@ -7,6 +7,7 @@ void PodMarks::clear() {
   unschedulable_.clear();
   unsized_.clear();
   unclaimed_.clear();
+  withdrawn_.clear();
   outdated_.clear();
 }
 

@@ -37,6 +37,11 @@ class PodMarks {
   std::set<std::string> take_unclaimed() { return std::exchange(unclaimed_, {}); }
   // Marks a pod for take_unclaimed(), in the same way as put_unsized().
   void put_unclaimed(const std::string& uid) { unclaimed_.insert(uid); }
+  // Takes out the gated pods that were reported as gone although they exist. A patch that opens the
+  // gate of such a pod may still be on its way.
+  std::set<std::string> take_withdrawn() { return std::exchange(withdrawn_, {}); }
+  // Marks a pod for take_withdrawn().
+  void put_withdrawn(const std::string& uid) { withdrawn_.insert(uid); }
   // Takes out at most `most` gated pods that must be read again, because their gang may have
   // changed or because the core refused their last update.
   std::set<std::string> take_outdated(std::size_t most = SIZE_MAX);
@@ -47,7 +52,7 @@ class PodMarks {
   // Puts the uid into the set, or takes it out.
   static void set(std::set<std::string>& marked, const std::string& uid, bool is);
 
-  std::set<std::string> gated_, unschedulable_, unsized_, unclaimed_, outdated_;
+  std::set<std::string> gated_, unschedulable_, unsized_, unclaimed_, withdrawn_, outdated_;
 };
 
 }  // namespace subak

@@ -87,6 +87,7 @@ void Edge::Impl::turn() {
   if (session.follows()) reads.read_outdated_nodes();
   session.begin_pods();
   context.cache.adopt_orphans(context.ports.monotonic_ms());
+  for (const std::string& uid : context.cache.marks().take_withdrawn()) queue.withdraw(uid);
   reports.tell();
   session.finish_list();
   effects.take();
@@ -155,9 +156,8 @@ void Edge::stop() {
 }
 
 void Edge::tell_idle(const std::string& pod_uid, const std::string& note) {
-  impl_->context.inbox->put([e = impl_.get(), pod_uid, note] {
-    e->notices.tell_idle(pod_uid, note);
-  });
+  impl_->context.inbox->put(
+      [e = impl_.get(), pod_uid, note] { e->notices.tell_idle(pod_uid, note); });
 }
 
 void Edge::turn() {

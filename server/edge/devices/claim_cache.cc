@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "core/duration.h"
 #include "kube/domain/domain_objects.h"
 
 namespace subak {
@@ -39,6 +40,7 @@ void ClaimCache::see_claim(const WatchEvent& event) {
 
 void ClaimCache::claim_gone(const std::string& name) {
   claims_.erase(name);
+  payer_ends_.erase(name);
   outdate_users(name);
 }
 
@@ -85,6 +87,9 @@ void ClaimCache::outdate_users(const std::string& claim) {
 
 PodDevices ClaimCache::resolve(const std::string& uid, std::string_view ns, json::Value pod) {
   const ClaimRefs claims = read_pod_claims(pod);
+  const auto before = pods_.find(uid);
+  std::optional<ClaimedGpus> known;
+  if (before != pods_.end()) known = std::move(before->second.known);
   leave_claims(uid);
   PodUses& uses = pods_[uid];
   for (const ClaimRefs::One& one : claims.claims) {
@@ -93,6 +98,7 @@ PodDevices ClaimCache::resolve(const std::string& uid, std::string_view ns, json
   }
   for (const std::string& name : uses.claims) users_[name].pods.insert(uid);
   PodDevices out = resolve_claims(uid, ns, claims);
+  uses.known = out.state == PodDevices::State::kUnknown ? std::move(known) : out.gpus;
   uses.waits =
       json::text_in(pod, "spec", "nodeName").empty() || out.state == PodDevices::State::kUnknown;
   return out;
@@ -128,10 +134,14 @@ PodDevices ClaimCache::resolve_claims(const std::string& uid, std::string_view n
 std::string ClaimCache::add_gpus(Pod& pod, json::Value object) {
   const std::string uid(pod.uid);
   if (pod.status.phase == "Succeeded" || pod.status.phase == "Failed") {
-    forget(uid);
+    const bool known = note_end(uid, pod, object);
+    forget(uid, known);
     return {};
   }
   PodDevices devices = resolve(uid, pod.ns, object);
+  const std::optional<ClaimedGpus>& known = pods_.at(uid).known;
+  if (devices.state == PodDevices::State::kUnknown && known && !pod.gated())
+    devices = {PodDevices::State::kKnown, *known, ""};
   if (devices.why.empty() && devices.gpus.add_to(pod.shape)) {
     pod.claims.device.clear();
     return {};
@@ -183,13 +193,72 @@ bool ClaimCache::add(const ClaimSpec& spec, PodDevices& out) const {
   return false;
 }
 
-void ClaimCache::forget(const std::string& uid) {
+// A pod that ended before this session was never among the users, so it may have paid.
+bool ClaimCache::note_end(const std::string& uid, const Pod& pod, json::Value object) {
+  const auto at = parse_time(pod.status.finished_at, "");
+  if (!at) return false;
+  const bool was_seen = pods_.contains(uid);
+  for (const ClaimRefs::One& one : read_pod_claims(object).claims) {
+    if (one.claim.empty()) continue;
+    const std::string name = namespaced_name(pod.ns, one.claim);
+    const auto users = users_.find(name);
+    const bool paid = users != users_.end() && users->second.payer == uid;
+    if (was_seen && !paid) continue;
+    TimeMs& end = payer_ends_[name];
+    end = std::max(end, *at);
+  }
+  return true;
+}
+
+TimeMs ClaimCache::payer_ended_ms(const std::string& uid) const {
+  const auto pod = pods_.find(uid);
+  TimeMs last = 0;
+  if (pod == pods_.end()) return last;
+  for (const std::string& claim : pod->second.claims) {
+    const auto end = payer_ends_.find(claim);
+    if (end != payer_ends_.end()) last = std::max(last, end->second);
+  }
+  return last;
+}
+
+TimeMs ClaimCache::pays_from_ms(const std::string& uid, TimeMs bound_at_ms) const {
+  const TimeMs ended_ms = payer_ended_ms(uid);
+  return ended_ms > bound_at_ms ? ended_ms : 0;
+}
+
+bool ClaimCache::hold_back(const std::string& uid, const PodRecord& record) {
+  const auto pod = pods_.find(uid);
+  const bool runs = !record.node.empty() && record.ended == Cause::kNone;
+  const bool pays = record.shape.kind != GpuKind::kNone;
+  if (!lists_pods_ || !runs || !pays || pod == pods_.end() || pod->second.claims.empty())
+    return false;
+  held_back_.insert_or_assign(uid, record);
+  return true;
+}
+
+std::map<std::string, PodRecord> ClaimCache::take_held_back() {
+  lists_pods_ = false;
+  return std::exchange(held_back_, {});
+}
+
+std::optional<TimeMs> ClaimCache::listed_pays_from_ms(const std::string& uid,
+                                                      TimeMs bound_at_ms) const {
+  const TimeMs from_ms = pays_from_ms(uid, bound_at_ms);
+  if (from_ms != 0) return from_ms;
+  // The cluster's clock and the service's may differ a little.
+  if (bound_at_ms + kMinuteMs < seen_until_ms_) return 0;
+  return std::nullopt;
+}
+
+void ClaimCache::forget(const std::string& uid, bool knows_end) {
   const auto pod = pods_.find(uid);
   if (pod == pods_.end()) return;
   // Another pod of the ResourceClaim now pays.
   for (const std::string& claim : pod->second.claims) {
     const auto users = users_.find(claim);
-    if (users != users_.end() && users->second.payer == uid) outdate_users(claim);
+    if (users == users_.end() || users->second.payer != uid) continue;
+    if (!knows_end) payer_ends_.erase(claim);
+    outdate_users(claim);
   }
   leave_claims(uid);
   outdated_.erase(uid);
@@ -210,6 +279,9 @@ void ClaimCache::leave_claims(const std::string& uid) {
 void ClaimCache::forget_pods() {
   pods_.clear();
   users_.clear();
+  payer_ends_.clear();
+  held_back_.clear();
+  lists_pods_ = false;
   outdated_.clear();
 }
 

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
 #include <string_view>
@@ -11,6 +12,7 @@
 
 #include "kube/device/claim.h"
 #include "kube/pod.h"
+#include "model/input.h"
 #include "server/edge/client/watch_stream.h"
 #include "server/edge/devices/device_cache.h"
 
@@ -62,11 +64,30 @@ class ClaimCache {
   // Adds what resolve() returns for the pod `object` to `pod`, which was read from `object`, and
   // clears pod.claims.device. Returns why the pod must wait; empty: it need not wait. A gated pod
   // that must wait requests no GPUs. If Subak does not know what the ResourceClaims request,
-  // pod.claims.device stays.
+  // pod.claims.device stays. But if it knew that before, and the pod has no gate, the pod still
+  // requests the same.
   // Forgets a pod that has ended.
   std::string add_gpus(Pod& pod, json::Value object);
-  // Forgets a pod that has ended or is gone.
-  void forget(const std::string& uid);
+  // Forgets a pod that has ended or is gone. `knows_end`: its status states when it ended.
+  void forget(const std::string& uid, bool knows_end = false);
+  // Returns from when a pod pays for a shared ResourceClaim for which another pod paid until now:
+  // from the end of that payer. 0: from now on, since the cluster does not say when that payer
+  // ended. `bound_at_ms`: when the pod was bound.
+  TimeMs pays_from_ms(const std::string& uid, TimeMs bound_at_ms) const;
+
+  // A session begins. `seen_until_ms`: ClusterView::Reports::seen_until_ms.
+  void begin_session(TimeMs seen_until_ms) { seen_until_ms_ = seen_until_ms; }
+  // A list of pods begins.
+  void begin_pods() { lists_pods_ = true; }
+  // Holds back the record of a bound pod that names a ResourceClaim, while a list of pods is in
+  // progress: the list may name a payer that has ended. Returns false if the record may be sent.
+  bool hold_back(const std::string& uid, const PodRecord& record);
+  // The list is complete: returns the records that were held back, by uid.
+  std::map<std::string, PodRecord> take_held_back();
+  // Returns from when such a pod pays, if the core does not know it. While an edge saw the pod run,
+  // another pod paid, so this pod pays from the end of that payer, or from now on (0). nullopt: it
+  // pays from its binding.
+  std::optional<TimeMs> listed_pays_from_ms(const std::string& uid, TimeMs bound_at_ms) const;
   // Forgets all pods, when a session begins.
   void forget_pods();
 
@@ -94,6 +115,8 @@ class ClaimCache {
   // A pod's ResourceClaims and ResourceClaimTemplates, as "namespace/name".
   struct PodUses {
     std::set<std::string> claims, templates;
+    // What the claims requested when Subak knew it last; nullopt: it never knew.
+    std::optional<ClaimedGpus> known{};
     // True: the pod has no node, or Subak does not know what it claims.
     bool waits = false;
   };
@@ -105,6 +128,12 @@ class ClaimCache {
   bool add(const ClaimSpec& spec, PodDevices& out) const;
   // Adds the requests of the ResourceClaim with this name ("namespace/name"), as add() does.
   bool add_claim(const std::string& uid, const std::string& name, PodDevices& out);
+  // Takes the end of a pod that may have paid for its ResourceClaims. Returns false if the status
+  // does not state when the pod ended.
+  bool note_end(const std::string& uid, const Pod& pod, json::Value object);
+  // Returns when the last payer of the pod's ResourceClaims ended. 0: not known, or no payer has
+  // ended in this session.
+  TimeMs payer_ended_ms(const std::string& uid) const;
   // Takes the pod out of the users of its ResourceClaims, and forgets the pod.
   void leave_claims(const std::string& uid);
   // Marks the pods that name the template and wait (PodUses::waits).
@@ -117,7 +146,13 @@ class ClaimCache {
   const ExtraGpuResources& extra_;
   std::map<std::string, Claim> claims_;  // by "namespace/name"
   std::map<std::string, Template> templates_;
-  std::map<std::string, Users> users_;   // by claim
+  std::map<std::string, Users> users_;  // by claim
+  // When the last payer ended, by claim. Without an entry, that is not known.
+  std::map<std::string, TimeMs> payer_ends_;
+  // The records that hold_back() holds back, by uid.
+  std::map<std::string, PodRecord> held_back_;
+  TimeMs seen_until_ms_ = 0;
+  bool lists_pods_ = false;
   std::map<std::string, PodUses> pods_;  // by uid
   std::set<std::string> outdated_;
   // DeviceCache::version() as of the last take_outdated().

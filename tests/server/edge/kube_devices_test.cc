@@ -3,6 +3,7 @@
 
 #include <string>
 
+#include "core/duration.h"
 #include "kube_seen.h"
 
 namespace subak {
@@ -65,9 +66,15 @@ class KubeDevices : public Kube {
                                    kind));
   }
   // `claim`: such as `"resourceClaimTemplateName":"one"`. `labels`: members of metadata.labels.
+  // `finished`: when its container ended.
   void see_claiming(const std::string& uid, const std::string& claim, const std::string& node = "",
-                    const std::string& phase = "Pending", const std::string& labels = "") {
-    const std::string gate = node.empty() ? R"({"name":"subak.gpu/queue"})" : "";
+                    const std::string& phase = "Pending", const std::string& labels = "",
+                    const std::string& finished = "", bool gated = true) {
+    const std::string gate = node.empty() && gated ? R"({"name":"subak.gpu/queue"})" : "";
+    const std::string containers =
+        finished.empty() ? ""
+                         : R"(,"containerStatuses":[{"state":{"terminated":{"finishedAt":")" +
+                               finished + R"("}}}])";
     see_text(
         R"({"metadata":{"uid":")" + uid + R"(","namespace":"a","name":"p)" + uid +
         R"(","resourceVersion":")" + std::to_string(++version_) + R"(","labels":{)" + labels +
@@ -75,7 +82,8 @@ class KubeDevices : public Kube {
         R"(],"resourceClaims":[{"name":"c",)" + claim +
         R"(}],"containers":[{"name":"c","resources":{"claims":[{"name":"c"}]}}]},"status":{"phase":")" +
         phase +
-        R"(","conditions":[{"type":"PodScheduled","status":"True","lastTransitionTime":"2026-11-01T00:00:00Z"}]}})");
+        R"(","conditions":[{"type":"PodScheduled","status":"True","lastTransitionTime":"2026-11-01T00:00:00Z"}])" +
+        containers + "}}");
   }
   // The last record of a pod that the core would get.
   std::optional<PodRecord> record() {
@@ -116,6 +124,22 @@ TEST_F(KubeDevices, OnlyCompletePoolsOfTheNewestGenerationCount) {
   cache.claims().devices().complete_slices();
   EXPECT_EQ(gpus_of("n1"), 0);
   EXPECT_THAT(cache.claims().devices().take_changed_nodes(), ElementsAre("n1"));
+}
+
+// A node that comes again has slices of the first generation again.
+TEST_F(KubeDevices, OldAndNewSlicesOfOneGenerationAreNoPool) {
+  see_slice("old-1", "n1", 1, 2, 2);
+  see_slice("old-2", "n1", 1, 2, 2);
+  ASSERT_EQ(gpus_of("n1"), 4);
+  cache.claims().devices().begin_slices();
+  see_slice("new-1", "n1", 1, 2, 3);
+  cache.claims().devices().complete_slices();
+  EXPECT_EQ(gpus_of("n1"), 4) << "the last complete pool";
+  see_slice("new-2", "n1", 1, 2, 3);
+  EXPECT_EQ(gpus_of("n1"), 6);
+  // Two slices that name the same device.
+  see_slice("new-1", "n1", 2, 1, 3);
+  EXPECT_EQ(gpus_of("n1"), 3);
 }
 
 TEST_F(KubeDevices, ANodeHasTheDevicesOfItsSlices) {
@@ -222,6 +246,86 @@ TEST_F(KubeDevices, TwoPodsOfOneClaimPayOnce) {
   EXPECT_EQ(payer->bound_at_ms, 0) << "until now the first pod has paid";
 }
 
+// Both pods of a claim were bound at 00:00:00.
+const TimeMs kBound = *parse_time("2026-11-01T00:00:00Z", "");
+const TimeMs kEnd = kBound + 8 * kSecondMs;
+const std::string kEndText = "2026-11-01T00:00:08Z";
+
+TEST_F(KubeDevices, TheNextPayerPaysFromTheEndOfTheOneBefore) {
+  see_class();
+  see_slice("s1", "n1", 1, 1, 4);
+  see_claim("shared", 2, "1");
+  see_claiming("1", kShared, "n1", "Running");
+  see_claiming("2", kShared, "n1", "Running");
+  record();
+  see_claiming("1", kShared, "n1", "Succeeded", "", kEndText);
+  see_claim("shared", 2, "2");
+  see_claiming("2", kShared, "n1", "Running");
+  EXPECT_EQ(record()->bound_at_ms, kEnd);
+}
+
+// The list names the pods in any order.
+TEST_F(KubeDevices, APayerThatEndedBeforeTheSessionHasPaid) {
+  for (const bool first : {false, true}) {
+    cache.forget_told();
+    see_class();
+    see_slice("s1", "n1", 1, 1, 4);
+    see_claim("shared", 2, "2");
+    cache.claims().begin_session(kEnd - kSecondMs);
+    cache.begin_pods(kNow);
+    if (first) see_claiming("1", kShared, "n1", "Succeeded", "", kEndText);
+    see_claiming("2", kShared, "n1", "Running");
+    if (!first) see_claiming("1", kShared, "n1", "Succeeded", "", kEndText);
+    while (auto news = cache.outbox().next(Outbox::kAllPodsKnown)) {
+      const auto* const seen = std::get_if<in::PodSeen>(&news->body);
+      EXPECT_TRUE(seen == nullptr || seen->pod.uid == "1") << "the list is not complete";
+    }
+    ASSERT_TRUE(cache.complete_pods(kNow));
+    const auto payer = record();
+    ASSERT_TRUE(payer);
+    EXPECT_EQ(payer->uid, "2");
+    EXPECT_EQ(payer->bound_at_ms, kEnd);
+    see_claiming("2", kShared, "n1", "Running");
+    EXPECT_FALSE(record()) << "its charge still begins then";
+  }
+}
+
+TEST_F(KubeDevices, APayerThatIsGoneHasPaidUntilNow) {
+  see_class();
+  see_slice("s1", "n1", 1, 1, 4);
+  see_claim("shared", 2, "2");
+  cache.claims().begin_session(kBound + kHourMs);  // so another pod paid while an edge saw this one
+  cache.begin_pods(kNow);
+  see_claiming("2", kShared, "n1", "Running");
+  ASSERT_TRUE(cache.complete_pods(kNow));
+  EXPECT_EQ(record()->bound_at_ms, 0);
+}
+
+TEST_F(KubeDevices, APodOfAClaimThatWasBoundMeanwhilePaysFromItsBinding) {
+  see_class();
+  see_slice("s1", "n1", 1, 1, 4);
+  see_claim("shared", 2, "2");
+  cache.claims().begin_session(kBound - kHourMs);
+  cache.begin_pods(kNow);
+  see_claiming("2", kShared, "n1", "Running");
+  ASSERT_TRUE(cache.complete_pods(kNow));
+  EXPECT_EQ(record()->bound_at_ms, kBound);
+}
+
+TEST_F(KubeDevices, APodThatRanAsASharerBeforeTheSessionPaysLater) {
+  see_class();
+  see_slice("s1", "n1", 1, 1, 4);
+  see_claim("shared", 2, "1");
+  see_claiming("1", kShared, "n1", "Running");
+  see_claiming("2", kShared, "n1", "Running");
+  EXPECT_EQ(record()->shape.kind, GpuKind::kNone);
+  see_claiming("1", kShared, "n1", "Succeeded");
+  see_claim("shared", 2, "2");
+  outdate();
+  EXPECT_THAT(cache.marks().take_outdated(), ElementsAre("2"));
+  EXPECT_NE(cache.find_gpu_pod("2"), nullptr) << "else the edge does not read it again";
+}
+
 TEST_F(KubeDevices, ARunningPodIsChargedOnceItsTemplateIsKnown) {
   see_class();
   see_slice("s1", "n1", 1, 1, 4);
@@ -286,6 +390,22 @@ TEST_F(KubeDevices, AClaimThatVanishesClosesTheGateAgain) {
   see_claiming("1", kShared);
   EXPECT_THAT(told(), ElementsAre("pod_gone 1"));
   EXPECT_THAT(cache.find_gpu_pod("1")->gpu->claims.unknown, HasSubstr("no ResourceClaim shared"));
+  EXPECT_THAT(cache.marks().take_withdrawn(), ElementsAre("1"))
+      << "a patch that opens its gate may be on its way";
+}
+
+// Such a pod keeps its hold: the core and the scheduler decide what happens to it.
+TEST_F(KubeDevices, AnOpenPodKeepsWhatItsClaimRequested) {
+  see_class();
+  see_slice("s1", "n1", 1, 1, 4);
+  see_claim("shared", 1);
+  see_claiming("1", kShared);
+  ASSERT_TRUE(record());
+  see_claim("shared", 1, "", WatchKind::kDeleted);
+  see_claiming("1", kShared, "", "Pending", "", "", false);
+  EXPECT_EQ(record()->shape.gpus, 1);
+  EXPECT_TRUE(cache.find_gpu_pod("1")->gpu->asks_gpu);
+  EXPECT_EQ(cache.find_gpu_pod("1")->gpu->claims.unknown, "");
 }
 
 }  // namespace
