@@ -95,10 +95,13 @@ std::optional<Decision> claim_refusal(const Context& c, const Pod& pod) {
                     .message());
 }
 
-std::string claim_warning(const Pod& pod) {
+std::string claim_warning(const Pod& pod, DeviceClaims policy) {
   return "DeviceClaim: " + cut_text(pod.claims.device) +
-         " asks for devices by a ResourceClaim or a device class; the pod waits until Subak knows "
-         "which GPUs these are";
+         " asks for devices by a ResourceClaim or a device class; " +
+         (policy == DeviceClaims::kWarn
+              ? "the pod does not wait for them (deviceClaims: warn), and is charged only for the "
+                "GPUs that Subak knows"
+              : "the pod waits until Subak knows which GPUs these are");
 }
 
 }  // namespace subak::policy

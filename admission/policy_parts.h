@@ -55,9 +55,9 @@ bool needs_links(const Pod& pod);
 bool is_mirror(const Review& review, const Pod& pod);
 // Returns the patch that adds the missing gate and keys. `account`: the account that pays; empty:
 // unknown. `product`: the result of route_pod(). `needs_domain`: the patch also adds the
-// ResourceClaim for the gang's ComputeDomain.
+// ResourceClaim for the gang's ComputeDomain. `claims`: the policy for devices by DRA.
 std::string pod_patch(const Review& review, const Pod& pod, const std::string& account,
-                      const std::string& product, bool needs_domain);
+                      const std::string& product, bool needs_domain, DeviceClaims claims);
 // True if the gang's topology is nvlink or nvlink-exclusive, without segments, even if it is only a
 // preference (prefer:).
 bool is_one_nvlink_gang(const Pod& pod);
@@ -78,7 +78,7 @@ Decision decide_ephemeral(const Context& c);
 // pod requests no such devices, or if the configuration allows them.
 std::optional<Decision> claim_refusal(const Context& c, const Pod& pod);
 // Returns the warning for an allowed pod that requests devices by DRA.
-std::string claim_warning(const Pod& pod);
+std::string claim_warning(const Pod& pod, DeviceClaims policy);
 
 // --- policy_domain.cc: the ComputeDomain of the pod's gang ---------------------------------------
 // True if Subak makes a ComputeDomain for the pod's gang and the pod lacks the ResourceClaim for

@@ -104,7 +104,7 @@ void stamp(const Pod& pod, std::string_view key, std::string value, Stamps& labe
 void add_warnings(const Context& c, const Pod& pod, const std::string& exceeds, Decision& d) {
   if (!exceeds.empty()) d.warn(exceeds);
   warn_of_drain(c, pod, d);
-  if (!pod.claims.device.empty()) d.warn(claim_warning(pod));
+  if (!pod.claims.device.empty()) d.warn(claim_warning(pod, c.config.device_claims));
   if (const auto mark = other_manager_of(pod, c.config.other_schedulers); !mark.empty()) {
     d.warn(std::string(mark) +
            " belongs to another queue manager and exempts nothing: Subak manages this namespace, "
@@ -134,7 +134,8 @@ Decision gate_it(const Context& c, const Pod& pod, const AccountsView::Row& acco
   const std::string exceeds = exceeds_fleet(c.cluster, pod);
   add_warnings(c, pod, exceeds, d);
   if (c.endpoint == Endpoint::kMutate) {
-    d.patch = pod_patch(c.review, pod, account.spec.path, product, needs_domain(c, pod));
+    d.patch = pod_patch(c.review, pod, account.spec.path, product, needs_domain(c, pod),
+                        c.config.device_claims);
     if (!product.empty()) {
       d.warn("a route of the cluster sends this pod to " + cut_text(product) +
              "; to choose yourself, name a product in nodeSelector[nvidia.com/gpu.product]");
@@ -183,13 +184,13 @@ bool is_mirror(const Review& review, const Pod& pod) {
 }
 
 std::string pod_patch(const Review& review, const Pod& pod, const std::string& account,
-                      const std::string& product, bool needs_domain) {
+                      const std::string& product, bool needs_domain, DeviceClaims claims) {
   Stamps labels, annotations;
   stamp(pod, names::kAccount, account, labels, annotations);
   stamp(pod, names::kJob, pod.gang.job, labels, annotations);
   if (!pod.keys.user.set) stamp(pod, names::kUser, person(review), labels, annotations);
   if (!pod.claims.device.empty() && !has_key(pod.annotations, names::kStatus)) {
-    annotations.emplace_back(names::kStatus, claim_warning(pod));
+    annotations.emplace_back(names::kStatus, claim_warning(pod, claims));
   }
   PatchWriter patch;
   if (!pod.has_metadata) patch.add("/metadata", "{}");
@@ -255,7 +256,7 @@ Decision decide_pod(const Context& c, json::Value object) {
   if (!counts && (!claims || c.config.device_claims == DeviceClaims::kWarn)) {
     if (auto hidden = hidden_gpu(c, pod, "")) return std::move(*hidden);
     Decision d = untouched(claims ? Because::kDeviceClaim : Because::kNoGpu);
-    if (claims) d.warn(claim_warning(pod));
+    if (claims) d.warn(claim_warning(pod, c.config.device_claims));
     return d;
   }
   if (auto d = refusal(c, pod, "")) return std::move(*d);

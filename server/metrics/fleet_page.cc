@@ -199,8 +199,8 @@ void write_fleet(Families& out, const Engine& engine, const Survey& survey, Time
   write_reasons(out, survey);
   write_claims(out, survey, now);
   out.gauge("subak_bill_residual_gpu_seconds",
-            "GPU time of all nodes that was allocated but charged to no payer, summed "
-            "without sign. Must be 0.");
+            "How much the allocated GPU time of each node differs from its GPU time in the ledger, "
+            "summed over all nodes. Must be 0.");
   const GpuTime residual = engine.residual(now);
   out.sample({},
              static_cast<double>(residual.raw()) / static_cast<double>(GpuTime::kRawPerGpuSecond));

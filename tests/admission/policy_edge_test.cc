@@ -296,7 +296,10 @@ TEST(PolicyClaims, MayBeDeniedOrLetThrough) {
   const Decision d = create(pod("{}", kName, kClaim), "team-a", config);
   EXPECT_EQ(d.verdict, Verdict::kUntouched);
   EXPECT_EQ(d.because, Because::kDeviceClaim);
-  EXPECT_EQ(d.warnings.size(), 1u);
+  ASSERT_EQ(d.warnings.size(), 1u);
+  EXPECT_THAT(d.warnings[0], HasSubstr("does not wait for them (deviceClaims: warn)"));
+  const Decision beside = create(pod(container(kGpu, "1"), kName, kClaim), "team-a", config);
+  EXPECT_THAT(beside.patch, HasSubstr("does not wait for them"));
 }
 
 // --- an address that names no cluster of ours ----------------------------------------------------
