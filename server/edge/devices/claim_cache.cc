@@ -167,16 +167,22 @@ bool ClaimCache::add_claim(const std::string& uid, const std::string& name, PodD
   }
   Users& users = users_[name];
   const std::string& reserved = found->second.reserved_for;
-  if (!reserved.empty()) users.payer = reserved;
+  if (!reserved.empty()) set_payer(users, reserved);
   if (users.payer.empty() || !users.pods.contains(users.payer)) {
     // If the ResourceClaim is reserved, its payer may be a pod that was not seen yet.
-    if (reserved.empty()) users.payer = uid;
+    if (reserved.empty()) set_payer(users, uid);
   }
   if (users.payer == uid) return add(found->second.spec, out);
   if (!reserved.empty()) return true;  // another pod pays for the claim
   out.state = PodDevices::State::kAfterPayer;
   out.why = "another pod gets the ResourceClaim " + name.substr(name.find('/') + 1) + " first";
   return false;
+}
+
+void ClaimCache::set_payer(Users& users, const std::string& uid) {
+  if (users.payer == uid) return;
+  users.before = std::move(users.payer);
+  users.payer = uid;
 }
 
 bool ClaimCache::add(const ClaimSpec& spec, PodDevices& out) const {
@@ -202,27 +208,31 @@ bool ClaimCache::note_end(const std::string& uid, const Pod& pod, json::Value ob
     if (one.claim.empty()) continue;
     const std::string name = namespaced_name(pod.ns, one.claim);
     const auto users = users_.find(name);
-    const bool paid = users != users_.end() && users->second.payer == uid;
-    if (was_seen && !paid) continue;
-    TimeMs& end = payer_ends_[name];
-    end = std::max(end, *at);
+    const bool paid =
+        users != users_.end() && (users->second.payer == uid || users->second.before == uid);
+    PayerEnd& end = payer_ends_[name];
+    if (was_seen ? paid : *at > end.at_ms) end = {uid, *at};
   }
   return true;
 }
 
-TimeMs ClaimCache::payer_ended_ms(const std::string& uid) const {
+TimeMs ClaimCache::payer_ended_ms(const std::string& uid, bool listed) const {
   const auto pod = pods_.find(uid);
   TimeMs last = 0;
   if (pod == pods_.end()) return last;
   for (const std::string& claim : pod->second.claims) {
     const auto end = payer_ends_.find(claim);
-    if (end != payer_ends_.end()) last = std::max(last, end->second);
+    const auto users = users_.find(claim);
+    if (end == payer_ends_.end() || users == users_.end()) continue;
+    const std::string& before = users->second.before;
+    if (listed || before.empty() || before == end->second.uid)
+      last = std::max(last, end->second.at_ms);
   }
   return last;
 }
 
 TimeMs ClaimCache::pays_from_ms(const std::string& uid, TimeMs bound_at_ms) const {
-  const TimeMs ended_ms = payer_ended_ms(uid);
+  const TimeMs ended_ms = payer_ended_ms(uid, false);
   return ended_ms > bound_at_ms ? ended_ms : 0;
 }
 
@@ -243,11 +253,8 @@ std::map<std::string, PodRecord> ClaimCache::take_held_back() {
 
 std::optional<TimeMs> ClaimCache::listed_pays_from_ms(const std::string& uid,
                                                       TimeMs bound_at_ms) const {
-  const TimeMs from_ms = pays_from_ms(uid, bound_at_ms);
-  if (from_ms != 0) return from_ms;
-  // The cluster's clock and the service's may differ a little.
-  if (bound_at_ms + kMinuteMs < seen_until_ms_) return 0;
-  return std::nullopt;
+  const TimeMs from_ms = std::max(payer_ended_ms(uid, true), seen_until_ms_);
+  return from_ms > bound_at_ms ? std::optional(from_ms) : std::nullopt;
 }
 
 void ClaimCache::forget(const std::string& uid, bool knows_end) {

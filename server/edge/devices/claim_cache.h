@@ -85,8 +85,8 @@ class ClaimCache {
   // The list is complete: returns the records that were held back, by uid.
   std::map<std::string, PodRecord> take_held_back();
   // Returns from when such a pod pays, if the core does not know it. While an edge saw the pod run,
-  // another pod paid, so this pod pays from the end of that payer, or from now on (0). nullopt: it
-  // pays from its binding.
+  // another pod paid. The core charges a pod that vanished until the last report of an edge. So
+  // this pod pays from then on, or from a later end of the payer. nullopt: from its binding.
   std::optional<TimeMs> listed_pays_from_ms(const std::string& uid, TimeMs bound_at_ms) const;
   // Forgets all pods, when a session begins.
   void forget_pods();
@@ -108,9 +108,14 @@ class ClaimCache {
     std::uint32_t list = 0;
   };
   // The pods that share a ResourceClaim. `payer` may be a pod that was not seen yet, or is gone.
+  // `before`: the payer before that one; empty: not known.
   struct Users {
-    std::string payer;
+    std::string payer, before;
     std::set<std::string> pods;
+  };
+  struct PayerEnd {
+    std::string uid;
+    TimeMs at_ms = 0;
   };
   // A pod's ResourceClaims and ResourceClaimTemplates, as "namespace/name".
   struct PodUses {
@@ -132,8 +137,10 @@ class ClaimCache {
   // does not state when the pod ended.
   bool note_end(const std::string& uid, const Pod& pod, json::Value object);
   // Returns when the last payer of the pod's ResourceClaims ended. 0: not known, or no payer has
-  // ended in this session.
-  TimeMs payer_ended_ms(const std::string& uid) const;
+  // ended in this session. `listed`: the end of each pod that may have paid counts.
+  TimeMs payer_ended_ms(const std::string& uid, bool listed) const;
+  // From now on, this pod pays for the ResourceClaim.
+  static void set_payer(Users& users, const std::string& uid);
   // Takes the pod out of the users of its ResourceClaims, and forgets the pod.
   void leave_claims(const std::string& uid);
   // Marks the pods that name the template and wait (PodUses::waits).
@@ -147,8 +154,8 @@ class ClaimCache {
   std::map<std::string, Claim> claims_;  // by "namespace/name"
   std::map<std::string, Template> templates_;
   std::map<std::string, Users> users_;  // by claim
-  // When the last payer ended, by claim. Without an entry, that is not known.
-  std::map<std::string, TimeMs> payer_ends_;
+  // The last pod that may have paid and has ended, by claim. Without an entry, that is not known.
+  std::map<std::string, PayerEnd> payer_ends_;
   // The records that hold_back() holds back, by uid.
   std::map<std::string, PodRecord> held_back_;
   TimeMs seen_until_ms_ = 0;

@@ -264,6 +264,21 @@ TEST_F(KubeDevices, TheNextPayerPaysFromTheEndOfTheOneBefore) {
   EXPECT_EQ(record()->bound_at_ms, kEnd);
 }
 
+// The claim may name the next payer before the pod is seen to end.
+TEST_F(KubeDevices, AnOlderEndIsNotTheEndOfThePayerBefore) {
+  see_class();
+  see_slice("s1", "n1", 1, 1, 4);
+  see_claim("shared", 2, "1");
+  for (const char* uid : {"1", "2", "3"}) see_claiming(uid, kShared, "n1", "Running");
+  see_claiming("1", kShared, "n1", "Succeeded", "", kEndText);
+  see_claim("shared", 2, "2");
+  for (const char* uid : {"2", "3"}) see_claiming(uid, kShared, "n1", "Running");
+  record();
+  see_claim("shared", 2, "3");
+  see_claiming("3", kShared, "n1", "Running");
+  EXPECT_EQ(record()->bound_at_ms, 0) << "when pod 2 ended is not known yet";
+}
+
 // The list names the pods in any order.
 TEST_F(KubeDevices, APayerThatEndedBeforeTheSessionHasPaid) {
   for (const bool first : {false, true}) {
@@ -290,15 +305,18 @@ TEST_F(KubeDevices, APayerThatEndedBeforeTheSessionHasPaid) {
   }
 }
 
-TEST_F(KubeDevices, APayerThatIsGoneHasPaidUntilNow) {
+// The core charges a pod that vanished until the last report of an edge.
+TEST_F(KubeDevices, APayerThatVanishedHasPaidUntilTheLastReport) {
   see_class();
   see_slice("s1", "n1", 1, 1, 4);
   see_claim("shared", 2, "2");
-  cache.claims().begin_session(kBound + kHourMs);  // so another pod paid while an edge saw this one
+  cache.claims().begin_session(kBound + kHourMs);
   cache.begin_pods(kNow);
+  see_claiming("0", kShared, "n1", "Succeeded", "",
+               kEndText);  // it paid before the one that vanished
   see_claiming("2", kShared, "n1", "Running");
   ASSERT_TRUE(cache.complete_pods(kNow));
-  EXPECT_EQ(record()->bound_at_ms, 0);
+  EXPECT_EQ(record()->bound_at_ms, kBound + kHourMs);
 }
 
 TEST_F(KubeDevices, APodOfAClaimThatWasBoundMeanwhilePaysFromItsBinding) {
