@@ -306,7 +306,7 @@ bool ClusterCache::complete_pods(TimeMs heard_ms) {
     const auto found = pods_.find(uid);
     if (found == pods_.end() || found->second.told != 0 || !found->second.gpu) continue;
     std::optional<TimeMs>& from_ms = found->second.gpu->claims.pays_from_ms;
-    from_ms = claims_.listed_pays_from_ms(uid, record.bound_at_ms);
+    from_ms = claims_.listed_pays_from_ms(record);
     record.bound_at_ms = from_ms.value_or(record.bound_at_ms);
     tell_pod(uid, record);
   }

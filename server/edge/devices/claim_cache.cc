@@ -251,10 +251,10 @@ std::map<std::string, PodRecord> ClaimCache::take_held_back() {
   return std::exchange(held_back_, {});
 }
 
-std::optional<TimeMs> ClaimCache::listed_pays_from_ms(const std::string& uid,
-                                                      TimeMs bound_at_ms) const {
-  const TimeMs from_ms = std::max(payer_ended_ms(uid, true), seen_until_ms_);
-  return from_ms > bound_at_ms ? std::optional(from_ms) : std::nullopt;
+std::optional<TimeMs> ClaimCache::listed_pays_from_ms(const PodRecord& record) const {
+  if (!record.let_go_to.empty()) return std::nullopt;  // the core gave it a node, so it paid itself
+  const TimeMs from_ms = std::max(payer_ended_ms(record.uid, true), seen_until_ms_);
+  return from_ms > record.bound_at_ms ? std::optional(from_ms) : std::nullopt;
 }
 
 void ClaimCache::forget(const std::string& uid, bool knows_end) {

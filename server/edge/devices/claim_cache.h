@@ -85,9 +85,10 @@ class ClaimCache {
   // The list is complete: returns the records that were held back, by uid.
   std::map<std::string, PodRecord> take_held_back();
   // Returns from when such a pod pays, if the core does not know it. While an edge saw the pod run,
-  // another pod paid. The core charges a pod that vanished until the last report of an edge. So
-  // this pod pays from then on, or from a later end of the payer. nullopt: from its binding.
-  std::optional<TimeMs> listed_pays_from_ms(const std::string& uid, TimeMs bound_at_ms) const;
+  // another pod paid, unless the core chose the node of this pod. The core charges a pod that
+  // vanished until the last report of an edge. So this pod pays from then on, or from a later end
+  // of the payer. nullopt: from its binding.
+  std::optional<TimeMs> listed_pays_from_ms(const PodRecord& record) const;
   // Forgets all pods, when a session begins.
   void forget_pods();
 
