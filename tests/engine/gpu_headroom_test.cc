@@ -59,7 +59,7 @@ TEST(Beside, WhatIsKeptBesideGpusMayChange) {
   ASSERT_EQ(why.size(), 1u);
   EXPECT_EQ(why[0].token, ReasonToken::kNodeResources);
   EXPECT_NE(why[0].detail.find("(cpuPerGpu)"), std::string::npos) << why[0].detail;
-  in::SetPolicy set{engine.policy()};
+  in::SetPolicy set{engine.policy(), {}};
   set.policy.cpu_per_gpu_milli = 6000;
   engine.apply(at(2, set));
   engine.apply(at(2, in::Pass{}));
