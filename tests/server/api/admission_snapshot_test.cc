@@ -238,7 +238,7 @@ class RandomState {
     return edit;
   }
   in::SetPolicy policy() {
-    in::SetPolicy edit{engine_.view()->policy};
+    in::SetPolicy edit{engine_.view()->policy, {}};
     edit.policy.system_namespaces.clear();
     if (below(2) == 0) edit.policy.system_namespaces = {ns()};
     edit.policy.priority_classes.clear();
