@@ -122,7 +122,7 @@ constexpr std::array kOwnRows{
     Row{"request_id", "", 0, kName},
     Row{"requirements", "", 0, kTerms},
     Row{"reserve_jobs", "", 0, limits::kMaxReserveJobs},
-    Row{"revision", "", kLeast, kMost},  // any but the current one is a conflict
+    Row{"revision", "", kLeast, kMost - 1},  // any but the current one is a conflict
     Row{"running_at_ms", "", 0, limits::kMaxTimeMs},
     Row{"shares", "", kLeast, kMost},  // accounting/tree_check.cc
     Row{"subject", "", 0, kName},

@@ -110,4 +110,7 @@ class ApplyTest(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    unittest.main()
+    if sys.argv[-1] == "--list":
+        print("ApplyTest", *unittest.TestLoader().getTestCaseNames(ApplyTest), sep="\n  ")
+    else:
+        unittest.main()
