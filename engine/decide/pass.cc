@@ -437,11 +437,12 @@ void decide(Decision& d, const in::Pass& /*i*/, PassMemory& memory) {
     // Nodes that are no longer reserved are free for others.
     if (memory.reserved_at != d.s.reserved_nodes().version() || freed != freed_point(d))
       walked = Walked::kAgain;
+    // A job that an account accepts now has its turn in the same pass.
+    if (accept_jobs(d) && walked == Walked::kAll) walked = Walked::kAgain;
   }
   must(rounds <= limits::kMaxPassRounds, "a pass has a bounded number of rounds");
   if (walked != Walked::kEnough) memory.blocked_by_rule.clear();
-  const bool accepted = accept_jobs(d);
-  d.set_pass_due(walked != Walked::kAll || more_claims || accepted);
+  d.set_pass_due(walked != Walked::kAll || more_claims);
 }
 
 }  // namespace subak::decide
