@@ -58,9 +58,11 @@ Result<in::AccountChange> reverse_of(const AuditEntry& row) {
 std::optional<Error> take_rows(Undo& undo, const std::vector<AuditEntry>& rows,
                                const std::vector<Fact>& facts) {
   for (const AuditEntry& row : rows) {
-    const auto fact =
-        std::find_if(facts.begin(), facts.end(), [&](const Fact& f) { return f.seq == row.seq; });
-    const EditStamp* const stamp = fact == facts.end() ? nullptr : stamp_of(fact->body);
+    // Facts have consecutive numbers.
+    const std::uint64_t first = facts.empty() ? row.seq + 1 : facts.front().seq;
+    const std::uint64_t place = row.seq - first;
+    const bool is_there = row.seq >= first && place < facts.size();
+    const EditStamp* const stamp = is_there ? stamp_of(facts[place].body) : nullptr;
     const bool belongs =
         row.seq == undo.seq && stamp != nullptr && stamp->following == undo.following;
     if (!belongs) {

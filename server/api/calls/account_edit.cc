@@ -65,17 +65,22 @@ Call::Reactor* post(const Call& call, in::SetAccount edit, const RequestFingerpr
                         [call, out](const Reply& reply) { finish_account_edit(call, reply, out); });
 }
 
+// Writes an account before and after an edit. `revision`: the revision after the edit. An edit that
+// changed nothing raised no revision.
+template <class Message>
+void put_edited(const std::optional<AccountSpec>& before, const std::optional<AccountSpec>& after,
+                std::int64_t revision, Message* out) {
+  if (after) put(*after, revision, out->mutable_account());
+  const bool raised = after && before != after;
+  if (before) put(*before, revision - (raised ? 1 : 0), out->mutable_before());
+}
+
 void finish(const Call& call, const Reply& reply, v1::ApplyAccountsResponse* out) {
   out->set_repeated_request(reply.repeated);
   out->set_revision(static_cast<std::uint64_t>(reply.revision));
   for (const std::string& warning : reply.warnings) out->add_warnings(warning);
   for (const Reply::Edited& edited : reply.edited) {
-    v1::ApplyAccountsResponse::Edited* const one = out->add_edited();
-    const bool changed = edited.before != edited.after;
-    if (edited.after) put(*edited.after, edited.revision, one->mutable_account());
-    if (!edited.before) continue;
-    const bool raised = changed && edited.after;
-    put(*edited.before, edited.revision - (raised ? 1 : 0), one->mutable_before());
+    put_edited(edited.before, edited.after, edited.revision, out->add_edited());
   }
   call.done();
 }
@@ -145,12 +150,7 @@ void finish_account_edit(const Call& call, const Reply& reply, v1::EditAccountRe
     });
     return;
   }
-  if (reply.after) put(*reply.after, reply.revision, out->mutable_account());
-  if (reply.before) {
-    const bool changed = !reply.after || !(*reply.before == *reply.after);
-    const std::int64_t before = changed && reply.after ? reply.revision - 1 : reply.revision;
-    put(*reply.before, before, out->mutable_before());
-  }
+  put_edited(reply.before, reply.after, reply.revision, out);
   call.done();
 }
 
