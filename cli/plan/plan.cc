@@ -1,11 +1,11 @@
 // subak plan: prints the plan of the fleet.
 #include <algorithm>
-#include <fstream>
 #include <limits>
 
 #include "cli/commands.h"
 #include "cli/plan/plan_parts.h"
 #include "cli/text/failure.h"
+#include "cli/text/files.h"
 #include "cli/text/words.h"
 #include "core/limits.h"
 #include "subak/v1/cluster_service.pb.h"
@@ -71,12 +71,6 @@ v1::Plan ask(Session& s, const PlanCommand& o, const Sizes& sizes) {
   }
 }
 
-void write_file(const std::string& path, const std::string& text) {
-  std::ofstream out(path, std::ios::binary);
-  out << text << std::flush;
-  if (!out) throw Failure{kExitUsage, "--file " + path + ": cannot be written", "", "", ""};
-}
-
 void show_plan(Session& s, const PlanCommand& o) {
   if (!o.file.empty() && s.form() != Form::kSvg) {
     throw usage_failure("--file is for --output svg", "redirect the output of the other forms");
@@ -87,7 +81,7 @@ void show_plan(Session& s, const PlanCommand& o) {
     if (o.file.empty()) {
       s.out() << plan_svg(plan);
     } else {
-      write_file(o.file, plan_svg(plan));
+      write_output("--file", o.file, plan_svg(plan));
     }
     return;
   }

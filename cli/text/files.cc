@@ -34,4 +34,10 @@ std::string read_input(const std::string& path, std::size_t most_bytes) {
   return read_all(in, path, most_bytes);
 }
 
+void write_output(const std::string& flag, const std::string& path, const std::string& text) {
+  std::ofstream out(path, std::ios::binary);
+  out << text << std::flush;
+  if (!out) throw Failure{kExitUsage, flag + " " + path + ": cannot be written", "", "", ""};
+}
+
 }  // namespace subak::cli

@@ -1,4 +1,4 @@
-// Reads files that the command line names. Threads: any.
+// Reads and writes files that the command line names. Threads: any.
 #pragma once
 
 #include <cstddef>
@@ -12,5 +12,9 @@ namespace subak::cli {
 // does not exist (exit code 4), is unreadable (2) or is larger than `most_bytes` (2).
 std::string read_input(const std::string& path,
                        std::size_t most_bytes = limits::kMaxInputFileBytes);
+
+// Writes the text into the file that the option `flag` names. Throws Failure (usage) if the file
+// cannot be written.
+void write_output(const std::string& flag, const std::string& path, const std::string& text);
 
 }  // namespace subak::cli

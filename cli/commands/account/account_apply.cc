@@ -54,15 +54,16 @@ Accounts read_accounts(Session& s) {
   return accounts;
 }
 
-v1::Account merged(const v1::Account& before, const v1::UpdateAccountRequest& update) {
-  v1::Account after = before;
-  after.set_path(update.account().path());
+// Returns the account with the fields of `wanted` that the mask names. `before`: nullptr for a new
+// account.
+v1::Account merged(const v1::Account* before, const v1::Account& wanted,
+                   const google::protobuf::FieldMask& mask) {
+  v1::Account after = before != nullptr ? *before : v1::Account();
+  after.set_path(wanted.path());
+  v1::Account from = wanted;
   const auto* descriptor = v1::Account::descriptor();
-  for (const std::string& name : update.update_mask().paths()) {
-    const auto* field = descriptor->FindFieldByName(name);
-    v1::Account one = update.account();
-    std::vector<const google::protobuf::FieldDescriptor*> move{field};
-    after.GetReflection()->SwapFields(&after, &one, move);
+  for (const std::string& name : mask.paths()) {
+    after.GetReflection()->SwapFields(&after, &from, {descriptor->FindFieldByName(name)});
   }
   return after;
 }
@@ -73,9 +74,7 @@ void add_removals(const std::set<std::string>& wanted, const ByPath& accounts,
   for (auto it = accounts.rbegin(); it != accounts.rend(); ++it) {
     const std::string& path = it->first;
     if (path.empty() || wanted.contains(path.substr(0, path.find('/')))) continue;
-    v1::AccountChange* const change = request->add_changes();
-    change->mutable_account()->set_path(path);
-    change->set_delete_(true);
+    add_removal(path, request);
   }
 }
 
@@ -92,7 +91,7 @@ v1::ApplyAccountsRequest changes_of(Session& s, const std::vector<AccountWish>& 
     products.resolve(wish.path + ": ", update.mutable_account());
     const auto found = accounts.find(wish.path);
     const v1::Account* before = found == accounts.end() ? nullptr : &found->second;
-    const v1::Account after = merged(before != nullptr ? *before : v1::Account(), update);
+    const v1::Account after = merged(before, update.account(), update.update_mask());
     if (before == nullptr || !account_diff(before, &after).empty()) {
       v1::AccountChange* const change = request.add_changes();
       change->mutable_account()->Swap(update.mutable_account());
@@ -161,11 +160,11 @@ int diff(Session& s, const ApplyCommand& o) {
   for (const v1::AccountChange& change : request.changes()) {
     v1::ApplyAccountsResponse::Edited edited;
     const auto found = accounts.by_path.find(change.account().path());
-    if (found != accounts.by_path.end()) *edited.mutable_before() = found->second;
-    v1::UpdateAccountRequest update;
-    *update.mutable_account() = change.account();
-    *update.mutable_update_mask() = change.update_mask();
-    if (!change.delete_()) *edited.mutable_account() = merged(edited.before(), update);
+    const v1::Account* before = found == accounts.by_path.end() ? nullptr : &found->second;
+    if (before != nullptr) *edited.mutable_before() = *before;
+    if (!change.delete_()) {
+      *edited.mutable_account() = merged(before, change.account(), change.update_mask());
+    }
     print_edited(s, edited, "apply would ");
   }
   if (request.changes().empty()) return kExitDone;

@@ -150,11 +150,7 @@ int delete_subtree(Session& s, const DeleteCommand& o) {
   const auto accounts = all_pages<v1::ListAccountsResponse>(
       s, "AccountService/ListAccounts", below, 0, [](auto& a) { return a.mutable_accounts(); });
   v1::ApplyAccountsRequest request;
-  for (const v1::Account& account : accounts.accounts()) {
-    v1::AccountChange* const change = request.add_changes();
-    change->mutable_account()->set_path(account.path());
-    change->set_delete_(true);
-  }
+  for (const v1::Account& account : accounts.accounts()) add_removal(account.path(), &request);
   request.set_reason(o.options.edit.reason);
   const auto answer = s.call<v1::ApplyAccountsResponse>("AccountService/ApplyAccounts", request);
   s.out() << "account " << o.path << " deleted";
@@ -212,6 +208,12 @@ std::string title_of(const std::string& path, const v1::EditAccountResponse& ans
 }
 
 }  // namespace
+
+void add_removal(const std::string& path, v1::ApplyAccountsRequest* request) {
+  v1::AccountChange* const change = request->add_changes();
+  change->mutable_account()->set_path(path);
+  change->set_delete_(true);
+}
 
 void add_edit_options(Command& command, AccountEditOptions& options) {
   add_reason(command, options.edit);

@@ -24,6 +24,8 @@ void add_edit_options(Command& command, AccountEditOptions& options);
 // Prints the diff for people, or `answer` itself for programs. Returns the exit code.
 int show_edit(Session& session, const std::string& path, const v1::EditAccountResponse& answer,
               bool dry_run);
+// Adds the removal of an account to an edit.
+void add_removal(const std::string& path, v1::ApplyAccountsRequest* request);
 // Prints a title and the diff: old values in red, new values in green.
 void print_diff(Session& session, const std::string& title, const std::vector<DiffLine>& lines);
 

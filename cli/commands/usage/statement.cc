@@ -21,8 +21,6 @@ namespace {
 
 constexpr int kFirstYear = 1970;
 
-std::string utc_day(std::int64_t day) { return format_time(day * kDayMs).substr(0, 10); }
-
 std::string money_text(std::int64_t hundredths) {
   const std::int64_t size = std::abs(hundredths);
   char text[32];

@@ -8,6 +8,7 @@
 #include "cli/text/local_time.h"
 #include "cli/text/table.h"
 #include "cli/text/words.h"
+#include "core/duration.h"
 #include "server/yaml/price_list.h"
 #include "subak/v1/usage_service.pb.h"
 
@@ -47,6 +48,9 @@ inline v1::GpuTime put(GpuTime t) {
   return out;
 }
 inline std::string hours_text(GpuTime time) { return gpu_hours_text(put(time)); }
+
+// Returns the UTC day "2026-10-01". `day`: days since 1970-01-01.
+inline std::string utc_day(std::int64_t day) { return format_time(day * kDayMs).substr(0, 10); }
 
 // Returns the rows as `subak usage ledger` shows them. `csv`: with the columns of --output csv.
 Table ledger_table(const v1::ListLedgerResponse& answer, bool csv);

@@ -175,7 +175,7 @@ Lines lines_of(const v1::ReportUsageRequest& asked, Span span,
 }
 
 std::string day_text(std::int64_t seconds) {
-  return seconds == 0 ? "" : format_time(seconds * kSecondMs).substr(0, 10);
+  return seconds == 0 ? "" : utc_day(seconds * kSecondMs / kDayMs);
 }
 
 std::vector<Column> columns_of(const v1::ReportUsageRequest& asked, Span span, bool observed,

@@ -1,10 +1,10 @@
 // subak usage statement: what an account used in one month, for finance.
-#include <fstream>
 #include <sstream>
 
 #include "cli/commands/usage/statement.h"
 #include "cli/commands/usage/usage_parts.h"
 #include "cli/text/failure.h"
+#include "cli/text/files.h"
 
 namespace subak::cli {
 namespace {
@@ -40,12 +40,6 @@ void refuse_gaps(const Statement& statement) {
                       "add a price that begins on or before that day");
 }
 
-void write_page(const std::string& path, const std::string& text) {
-  std::ofstream out(path, std::ios::binary);
-  out << text << std::flush;
-  if (!out) throw Failure{kExitUsage, "--page " + path + ": cannot be written", "", "", ""};
-}
-
 void print_statement(Session& s, const Statement& statement) {
   s.out() << "GPU usage of "
           << (statement.account.empty() ? "all accounts" : printable(statement.account)) << " in "
@@ -79,7 +73,7 @@ int make_statement(Session& s, const StatementCommand& o) {
       statement_of(o.account, *month, rows, csv.str(), prices ? &*prices : nullptr);
   statement.provisional = open;
   refuse_gaps(statement);
-  if (!o.page.empty()) write_page(o.page, statement_page(statement));
+  if (!o.page.empty()) write_output("--page", o.page, statement_page(statement));
   if (s.form() == Form::kJson) {
     s.out() << statement_json(statement);
   } else if (s.is_csv()) {
