@@ -11,11 +11,6 @@ std::string counted(std::int64_t number, std::string_view one, std::string_view 
   return std::to_string(number) + " " + std::string(number == 1 ? one : more);
 }
 
-std::string gpus(MilliGpu amount, std::string_view product) {
-  const std::string text = format_milligpu(amount) + (amount == kMilliPerGpu ? " GPU" : " GPUs");
-  return product.empty() ? text : text + " of " + std::string(product);
-}
-
 std::string most_text(const Binding& binding, std::string_view product) {
   switch (binding.kind) {
     case BindingKind::kJobs:
@@ -27,11 +22,16 @@ std::string most_text(const Binding& binding, std::string_view product) {
     case BindingKind::kMinutes:
       return "at most " + counted(binding.most, "GPU-minute", "GPU-minutes") + " in flight";
     default:
-      return "at most " + gpus(binding.most, product) + " at once";
+      return "at most " + gpus_text(binding.most, product) + " at once";
   }
 }
 
 }  // namespace
+
+std::string gpus_text(MilliGpu amount, std::string_view product) {
+  const std::string text = format_milligpu(amount) + (amount == kMilliPerGpu ? " GPU" : " GPUs");
+  return product.empty() ? text : text + " of " + std::string(product);
+}
 
 bool is_extra_limit(const Binding& binding) {
   switch (binding.kind) {

@@ -9,6 +9,8 @@
 
 namespace subak {
 
+// Returns an amount for people: "1 GPU", "8 GPUs of NVIDIA-H100-80GB-HBM3". `product`: empty: any.
+std::string gpus_text(MilliGpu amount, std::string_view product);
 // True for a limit on jobs, and for a limit for each user. The texts below describe such rules.
 bool is_extra_limit(const Binding& binding);
 // Returns what the rule allows: "account ml allows each user at most 8 GPUs". `account` names the

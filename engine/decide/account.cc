@@ -175,10 +175,10 @@ void decide(Decision& d, const in::DeleteAccount& i) {
   if (i.revision != 0 && i.revision != node.revision) {
     return d.refuse(revision_conflict(i.revision, node.revision), i.path);
   }
-  JobId job;
-  for (const JobId each : d.s.jobs().table().ids()) {
-    const state::Job& of = d.s.jobs().at(each);
-    if (!job && of.leaf == id && of.state != JobState::kDone) job = each;
+  JobId job;  // the first by id
+  for (const auto& [each, of] : d.s.jobs().table().all()) {
+    if (of.leaf != id || of.state == JobState::kDone) continue;
+    if (!job || each < job) job = each;
   }
   const std::string why = why_not_removed(node, job);
   if (!why.empty()) return d.refuse({ErrorCode::kPrecondition, "path", i.path, why}, i.path);

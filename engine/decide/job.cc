@@ -146,11 +146,9 @@ std::optional<Error> not_entitled(const Decision& d, const in::SubmitJob& i, Sha
     return Error{ErrorCode::kPrecondition, "account", d.s.tree().node(payer).spec.path,
                  subject + " is draining: nothing new is accepted"};
   }
-  const std::string of = binding->product
-                             ? " of " + std::string(fleet.products().name(binding->product))
-                             : std::string();
   const std::string most =
-      format_milligpu(binding->most) + (binding->most == kMilliPerGpu ? " GPU" : " GPUs") + of;
+      gpus_text(binding->most,
+                binding->product ? fleet.products().name(binding->product) : std::string_view());
   return Error{ErrorCode::kPrecondition, "request.gpus", format_milligpu(binding->need),
                binding->kind == BindingKind::kBorrow
                    ? subject + " may borrow at most " + most + " beyond its quota"

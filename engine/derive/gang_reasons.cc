@@ -6,20 +6,14 @@
 #include "core/limits.h"
 #include "core/must.h"
 #include "core/names.h"
+#include "engine/derive/reasons.h"
 
 namespace subak::derive {
 namespace {
 
-Reason reason(ReasonToken token, std::string subject) {
-  Reason r;
-  r.token = token;
-  r.subject = std::move(subject);
-  return r;
-}
-
 // The pods of a gang of unknown size stay gated: started one by one, two such gangs could deadlock.
 Reason unsized_gang(const state::Job& job) {
-  Reason r = reason(ReasonToken::kGangIncomplete, job.name);
+  Reason r = make_reason(ReasonToken::kGangIncomplete, job.name, "");
   r.detail = "the number of pods of " + job.name +
              " that start together is unknown: write the annotation " +
              std::string(names::kGangSize) + ": \"N\" on its pod templates";
@@ -33,7 +27,7 @@ Reason unsized_gang(const state::Job& job) {
 Reason explain_incomplete(const state::Job& job) {
   must(job.waits(), "a gang is incomplete while it waits");
   if (job.is_unsized() && job.leaf != kUnassigned) return unsized_gang(job);
-  Reason r = reason(ReasonToken::kGangIncomplete, job.name);
+  Reason r = make_reason(ReasonToken::kGangIncomplete, job.name, "");
   r.need = job.gang_size;
   for (std::uint32_t rank = 0; rank < job.ranks(); ++rank) {
     const state::Pod& pod = job.pods[rank];
@@ -59,7 +53,7 @@ Reason explain_incomplete(const state::Job& job) {
 
 Reason beyond_gang(const state::Job& job) {
   must(job.pods_behind() > 0, "some pods have no rank in the gang");
-  Reason r = reason(ReasonToken::kBeyondGangSize, job.name);
+  Reason r = make_reason(ReasonToken::kBeyondGangSize, job.name, "");
   r.need = job.gang_size;
   r.have = static_cast<std::int64_t>(job.gang_size + job.pods_behind());
   for (std::size_t rank = job.ranks(); rank < job.pods.size(); ++rank) {

@@ -18,9 +18,8 @@
 #include "engine/state/planned_end.h"
 
 namespace subak::derive {
-namespace {
 
-Reason reason(ReasonToken token, std::string subject, std::string detail) {
+Reason make_reason(ReasonToken token, std::string subject, std::string detail) {
   Reason r;
   r.token = token;
   r.subject = std::move(subject);
@@ -28,9 +27,11 @@ Reason reason(ReasonToken token, std::string subject, std::string detail) {
   return r;
 }
 
+namespace {
+
 // The scheduler's refusals of the job on the nodes of its holds, and the time of the next try.
 Reason scheduler_refused(const State& s, const state::Job& job) {
-  Reason r = reason(ReasonToken::kUnschedulable, "", "");
+  Reason r = make_reason(ReasonToken::kUnschedulable, "", "");
   TimeMs again_ms = job.is_backed_off() ? job.until_ms : 0;
   std::string names;
   const std::vector<state::RefusedNode> refused = s.node_backoff().nodes_of(job.id);
@@ -105,7 +106,7 @@ std::string turned_away(const State& s, const state::Job& job) {
   return text;
 }
 
-Reason starts_next() { return reason(ReasonToken::kNext, "", "the next pass starts it"); }
+Reason starts_next() { return make_reason(ReasonToken::kNext, "", "the next pass starts it"); }
 
 // The reason of a job that fits and lacks only its turn. The next pass starts it, or an earlier job
 // takes the GPUs. If that is not known, only the first in the order is reported as pending.
@@ -115,10 +116,10 @@ Reason of_order(const Places& places, const state::Job& job, std::size_t positio
   if (next && *next) return starts_next();
   const bool place_unknown = position == 0 && queued;
   if (!next && position <= 1 && !place_unknown) {
-    return reason(ReasonToken::kPendingEvaluation, "", "it fits: the next pass looks at it");
+    return make_reason(ReasonToken::kPendingEvaluation, "", "it fits: the next pass looks at it");
   }
-  Reason r =
-      reason(ReasonToken::kOutranked, "", "it fits, and others come first in the fair-share order");
+  Reason r = make_reason(ReasonToken::kOutranked, "",
+                         "it fits, and others come first in the fair-share order");
   r.have = static_cast<std::int64_t>(position);
   return r;
 }
@@ -146,7 +147,7 @@ std::optional<Reason> drained_too_soon(const State& s, const Places& places, con
   if (drains.empty() || drains.begin()->first >= end_ms) return std::nullopt;
   const FleetView fleet_view(s.fleet(), reserved.from(end_ms));
   if (places.search.find(fleet_view, job.shape, job.id)) return std::nullopt;
-  Reason r = reason(ReasonToken::kNodeConditions, s.clusters().at(job.id.cluster()).name, "");
+  Reason r = make_reason(ReasonToken::kNodeConditions, s.clusters().at(job.id.cluster()).name, "");
   r.need = state::least_milligpu(s.fleet(), job);
   must(drains.begin()->first < end_ms, "a drain begins before the job ends");
   TimeMs first_ms = 0;
@@ -184,8 +185,8 @@ void explain_place(const State& s, const Places& places, const state::Job& job,
                    std::size_t position, std::vector<Reason>& out) {
   const state::Cluster& cluster = s.clusters().at(job.id.cluster());
   if (!cluster.synced) {
-    out.push_back(reason(ReasonToken::kWaitingForNodes, cluster.name,
-                         "the list of cluster " + cluster.name + " is not complete yet"));
+    out.push_back(make_reason(ReasonToken::kWaitingForNodes, cluster.name,
+                              "the list of cluster " + cluster.name + " is not complete yet"));
     return;
   }
   ReservedUntil reserved = kept_from(s, places, job);
@@ -328,12 +329,12 @@ std::vector<Reason> reasons_to_wait(const State& s, const Places& places, const 
   if (auto claimant = claimant_waits(s, places, job)) return {*std::move(claimant)};
   if (starts_beside_others(s, places, job)) return {starts_next()};
   if (const state::Pod* const pod = job.disputing(); pod != nullptr) {
-    out.push_back(reason(ReasonToken::kMisconfigured, job.name, pod->dispute));
+    out.push_back(make_reason(ReasonToken::kMisconfigured, job.name, pod->dispute));
   }
   if (job.waits() && job.state != JobState::kQueued) {
     std::string unknown = job.unknown_ranks();
     if (!unknown.empty()) {
-      out.push_back(reason(ReasonToken::kMisconfigured, job.name, std::move(unknown)));
+      out.push_back(make_reason(ReasonToken::kMisconfigured, job.name, std::move(unknown)));
     }
   }
   if (job.awaits_resume()) out.push_back(explain_not_accepted(s, job));
@@ -345,7 +346,7 @@ std::vector<Reason> reasons_to_wait(const State& s, const Places& places, const 
   }
   if (job.is_backed_off()) return {scheduler_refused(s, job)};
   if (job.state == JobState::kPaused) {
-    out.push_back(reason(
+    out.push_back(make_reason(
         ReasonToken::kOnHold, text::job_id_text(job.id),
         job.until_ms == 0
             ? "the job is paused"
@@ -404,7 +405,8 @@ Reason first_reason(const State& s, const Places& places, const state::Job& job,
   const std::string kind = pod.kind == GpuKind::kMig ? "mig-" + pod.profile
                            : pod.products.empty()    ? kAnyProduct
                                                      : pod.products.front();
-  Reason r = reason(ReasonToken::kWaitingForCapacity, kind, "there is no placement for it now");
+  Reason r =
+      make_reason(ReasonToken::kWaitingForCapacity, kind, "there is no placement for it now");
   r.need = state::least_milligpu(s.fleet(), job);
   return r;
 }

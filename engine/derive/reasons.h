@@ -22,6 +22,8 @@ std::vector<Reason> reasons_of(const State& s, const Places& places, const state
 // The function does not read every node (Engine::first_reason).
 Reason first_reason(const State& s, const Places& places, const state::Job& job,
                     std::size_t position);
+// Returns a reason without figures and blockers.
+Reason make_reason(ReasonToken token, std::string subject, std::string detail);
 // Returns why the rule stops a job.
 Reason explain_rule(const State& s, const Binding& rule);
 // Returns why the job's account has not accepted the job yet (Job::awaits_resume).

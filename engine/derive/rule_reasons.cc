@@ -9,24 +9,15 @@
 namespace subak::derive {
 namespace {
 
-Reason rule_reason(ReasonToken token, std::string subject, std::string detail) {
-  Reason r;
-  r.token = token;
-  r.subject = std::move(subject);
-  r.detail = std::move(detail);
-  return r;
-}
-
 std::string gpus_of(const State& s, MilliGpu amount, ProductId product) {
-  const std::string gpus = format_milligpu(amount) + (amount == kMilliPerGpu ? " GPU" : " GPUs");
-  return product ? gpus + " of " + std::string(s.fleet().products().name(product)) : gpus;
+  return gpus_text(amount, product ? s.fleet().products().name(product) : std::string_view());
 }
 
 // GPUs that are there, and that the job may not borrow.
 Reason promised(const State& s, const Binding& b, const std::string& path) {
   const std::string needs = "; the job needs " + format_milligpu(b.need);
   const std::string owners = "accounts such as " + path;
-  Reason r = rule_reason(
+  Reason r = make_reason(
       ReasonToken::kWaitingForQuota, path,
       b.kind == BindingKind::kPromise
           ? "it cannot be preempted and may borrow " + gpus_of(s, b.have, b.product) + needs +
@@ -42,7 +33,7 @@ Reason promised(const State& s, const Binding& b, const std::string& path) {
 Reason extra_limit(const State& s, const Binding& b, const std::string& path) {
   const std::string product =
       b.product ? std::string(s.fleet().products().name(b.product)) : std::string();
-  Reason r = rule_reason(b.never ? ReasonToken::kExceedsMaxQuota : ReasonToken::kWaitingForQuota,
+  Reason r = make_reason(b.never ? ReasonToken::kExceedsMaxQuota : ReasonToken::kWaitingForQuota,
                          path, rule_text(b, "account " + path, product) + "; " + present_text(b));
   if (b.kind != BindingKind::kLimit) return r;
   r.need = b.need;
@@ -61,11 +52,11 @@ Reason explain_rule(const State& s, const Binding& b) {
   const std::string path = shown_path(s.tree().node(b.subject));
   if (is_extra_limit(b)) return extra_limit(s, b, path);
   if (b.kind == BindingKind::kHold) {
-    return rule_reason(ReasonToken::kOnHold, path, "account " + path + " is held");
+    return make_reason(ReasonToken::kOnHold, path, "account " + path + " is held");
   }
   if (b.kind == BindingKind::kLend || b.kind == BindingKind::kPromise) return promised(s, b, path);
   Reason r =
-      rule_reason(b.never ? ReasonToken::kExceedsMaxQuota : ReasonToken::kWaitingForQuota, path,
+      make_reason(b.never ? ReasonToken::kExceedsMaxQuota : ReasonToken::kWaitingForQuota, path,
                   "account " + path + (b.kind == BindingKind::kBorrow ? " borrows " : " holds ") +
                       format_milligpu(b.used) + " of " +
                       (b.kind == BindingKind::kBorrow ? "at most " : "its limit of ") +
@@ -81,11 +72,11 @@ Reason explain_not_accepted(const State& s, const state::Job& job) {
   if (!draining(s.tree(), job.leaf)) {
     const auto limit = queue_limit(s, job.leaf);
     if (limit) return explain_rule(s, *limit);
-    return rule_reason(ReasonToken::kPendingEvaluation, "",
+    return make_reason(ReasonToken::kPendingEvaluation, "",
                        "its account may accept it in the next pass");
   }
   const std::string path = shown_path(s.tree().node(draining(s.tree(), job.leaf)));
-  return rule_reason(
+  return make_reason(
       ReasonToken::kOnHold, path,
       "account " + path +
           " is draining and takes nothing new, and the job came after that: it waits "
