@@ -118,7 +118,8 @@ void Claims::check() const {
          "victims are in order");
   }
   must(victims == by_victim_.size(), "a job ends for one claim");
-  must(sum_of(tree_.node(kRootAccount).jobs.claimed) == claimed, "the tree counts what is claimed");
+  must(sum_of(tree_.node(kRootAccount).jobs.claimed) == claimed,
+       "the root counts all claimed GPUs");
 }
 
 }  // namespace subak::state

@@ -128,6 +128,18 @@ void submit_many(World& world, std::size_t count, const std::vector<std::string>
   }
 }
 
+// Ends a job, and returns the microseconds of the pass after it, which may start no job.
+double pass_after_end(World& world, JobId ended, const char* if_one_starts) {
+  world.now += 50;
+  world.end(ended);
+  const bench::Stopwatch pass;
+  const auto outcome = world.apply(in::Pass{});
+  const double us = pass.ns() / 1000;
+  if (outcome.effects.empty()) return us;
+  std::fprintf(stderr, "%s\n", if_one_starts);
+  std::exit(1);
+}
+
 // `kept`: for so many jobs nodes are kept.
 void queue_of_a_million(std::uint32_t kept) {
   World world;
@@ -170,15 +182,8 @@ void queue_of_a_million(std::uint32_t kept) {
   }
   std::vector<double> passes;
   for (std::size_t i = 0; i < 101; ++i) {
-    world.now += 50;
-    world.end(running[i]);
-    const bench::Stopwatch pass;
-    const auto outcome = world.apply(in::Pass{});
-    passes.push_back(pass.ns() / 1000);
-    if (!outcome.effects.empty()) {
-      std::fprintf(stderr, "the freed GPU was used: the benchmark measures something else\n");
-      std::exit(1);
-    }
+    passes.push_back(pass_after_end(
+        world, running[i], "the freed GPU was used: the benchmark measures something else"));
     // Fill it again, so that one freed GPU is all there ever is.
     world.submit(accounts.front(), 1, 1, kept == 0 ? kHourMs : kMinuteMs);
     running.push_back(world.run(world.apply(in::Pass{}).effects).at(0));
@@ -210,15 +215,7 @@ void line_at_a_limit() {
   while (world.engine.pass_due()) world.run(world.apply(in::Pass{}).effects);
   std::vector<double> passes;
   for (std::size_t i = 0; i < 101; ++i) {
-    world.now += 50;
-    world.end(running[i]);
-    const bench::Stopwatch pass;
-    const auto outcome = world.apply(in::Pass{});
-    passes.push_back(pass.ns() / 1000);
-    if (!outcome.effects.empty()) {
-      std::fprintf(stderr, "a job started beyond the limit\n");
-      std::exit(1);
-    }
+    passes.push_back(pass_after_end(world, running[i], "a job started beyond the limit"));
   }
   std::sort(passes.begin(), passes.end());
   std::fprintf(stderr, "pass at a limit: median %.1f us, worst %.1f us\n", passes[50],

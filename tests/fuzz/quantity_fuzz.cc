@@ -1,5 +1,5 @@
-// Amounts and lists of limits as people and Kubernetes write them: what is read and written again
-// is the same.
+// Amounts and lists of limits as people and Kubernetes write them. A text that is read, written and
+// read again has the same value.
 #include <limits>
 
 #include "accounting/limits/job_limits.h"

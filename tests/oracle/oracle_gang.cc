@@ -73,7 +73,8 @@ void Oracle::judge_drain(const fact::JobCreated& f) {
     if (apart && placed && j.owner == f.owner) return true;
     return !uid.empty() && (j.owner == uid || j.owner.starts_with(uid + "+"));
   });
-  if (f.awaits_resume && !would) wrong(name(f.id) + " awaits what is not to come");
+  if (f.awaits_resume && !would)
+    wrong(name(f.id) + " waits beside the queue of an account that accepts it");
   if (would && !f.awaits_resume && !before)
     wrong(name(f.id) + " is new where nothing new is taken");
   if (f.awaits_resume && apart && before && !uid.empty()) {
@@ -157,7 +158,7 @@ void Oracle::on(const fact::JobAssigned& f) {
   if (j->leaf != kUnassigned && !j->awaits_resume) wrong(name(f.id) + " had an account");
   const bool full = OracleLimits(*this).is_full(f.leaf);
   if (f.awaits_resume && !drains(f.leaf) && !full)
-    wrong(name(f.id) + " awaits what is not to come");
+    wrong(name(f.id) + " waits beside the queue of an account that accepts it");
   if (!f.awaits_resume && j->awaits_resume && full)
     wrong(name(f.id) + " is accepted beyond a limit on waiting jobs");
   const bool had = j->leaf == f.leaf;
@@ -254,7 +255,7 @@ void Oracle::judge_gangs() {
     const bool whole = is_whole(j) && agree && may;
     if (j.awaits_resume && waits(j.state) && !drains(j.leaf) &&
         !OracleLimits(*this).limit_waiting(j.leaf)) {
-      wrong(name(j.id) + " awaits what has come");
+      wrong(name(j.id) + " waits beside the queue although its account accepts it");
     }
     if (j.state == JobState::kQueued && !whole) wrong(name(j.id) + " is queued in part");
     if (j.state == JobState::kIncomplete && whole) wrong(name(j.id) + " is whole and not queued");

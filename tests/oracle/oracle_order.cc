@@ -340,7 +340,7 @@ void Oracle::judge_nobody_waits() {
   const OracleLimits limits(*this);
   for (const Job& j : jobs_) {
     if (j.awaits_resume && subak::is_waiting(j.state) && !drains(j.leaf) && !limits.is_full(j.leaf))
-      wrong(name(j.id) + " awaits what has come");
+      wrong(name(j.id) + " waits beside the queue although its account accepts it");
   }
   if (reservations_ > 0) return;
   for (const Job& j : jobs_) {

@@ -93,7 +93,7 @@ class ApplyTest(unittest.TestCase):
             now = found.pop()
             self.assertIn(now, (shares, kill + 2))
             if apply.returncode == 0:
-                self.assertEqual(now, kill + 2, "what was acknowledged is there")
+                self.assertEqual(now, kill + 2, "the acknowledged file is applied")
             cut += apply.returncode != 0
             shares = now
         self.assertGreater(cut, 0, "no kill came before the answer")
