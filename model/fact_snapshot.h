@@ -144,10 +144,10 @@ struct RequestSnapshot {
 // A counter that gives new ids: job ids of one cluster, or node ids.
 struct CountersSnapshot {
   static constexpr std::string_view kName = "counters_kept";
-  // If set, `next_job` is the sequence number of this cluster's next job. If not set, the other
-  // fields count. `next_node` is the id of the next new node. `outside_event_ms` is the time of the
-  // last outside event (state::Claims::outside_event_ms()). `account_edit` is the number of the
-  // last fact that edited an account (AccountTree::revision()).
+  // If `cluster` is set, only `next_job` is used: the sequence number of this cluster's next job.
+  // If `cluster` is not set, the other fields are used. `next_node` is the id of the next new node.
+  // `outside_event_ms` is the time of the last outside event (state::Claims::outside_event_ms()).
+  // `account_edit` is the number of the last fact that edited an account (AccountTree::revision()).
   ClusterId cluster;
   std::uint64_t next_job = 0;
   std::uint32_t next_node = 0;

@@ -137,7 +137,8 @@ struct Wish {
   // The wish's name in tables. Empty: flag() is the name.
   std::string_view brief = {};
 
-  // Only for wishes that are numbers: the range of the key's value, and what the number counts.
+  // Only for wishes that are numbers: the least and the most value of the key, and the unit of this
+  // number, such as "nodes".
   std::uint32_t least = 0;
   std::uint32_t most = 0;
   std::string_view unit = {};

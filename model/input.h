@@ -232,7 +232,7 @@ struct DeleteAccount {
 
 // One change of ApplyAccounts: creates, changes or removes one account.
 struct AccountChange {
-  // The account's settings after the change. If `remove` is set, only `path` counts.
+  // The account's settings after the change. If `remove` is set, only `path` has an effect.
   AccountSpec spec;
   UnchangedFields unchanged;
   // The account's revision that the caller has seen. 0: any.

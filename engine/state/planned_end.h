@@ -1,6 +1,7 @@
 // Planned ends of jobs. A planned end follows from a time limit, never from a predicted run time.
-// The nearest account with a setting, or else the policy, says whether Subak ends a job after its
-// limit.
+// Accounts say whether Subak ends a job after its limit (AccountSpec::time_limits). On the way from
+// the job's account to the root, the first account that does not inherit decides. If all of them
+// inherit, the policy decides.
 //
 // All functions are pure functions of a state. `job` is a job of this state. Times are in ms since
 // 1970-01-01 UTC, and kNever stands for a time that is not known.
@@ -15,28 +16,34 @@
 
 namespace subak::state {
 
-// True if the job's time limit counts now. The limit counts from the start of the attempt on,
-// because from this time on no other job can use the GPUs.
+// True if the job has a planned end now: an attempt has started and is not over, or an adopted or
+// foreign job runs. The run time begins with the attempt, because no other job can use the GPUs
+// from then on.
 bool has_end(const Job& job);
-// True if Subak ends the job after its own time limit. False for a job that was found running.
-// O(depth).
+// True if Subak ends the job after its own time limit. False for a job without a time limit, and
+// for an adopted or foreign job. O(depth).
 bool enforces_limit(const State& s, const Job& job);
 // True if other jobs may rely on this job to end by its limit. The job must have a limit that it
 // has not overrun. In addition, the limit must be enforced, or similar jobs must have stayed within
 // their limits lately (limit_record.h). O(log kinds of jobs).
 bool trusts_limit(const State& s, const Job& job);
-// Returns when Subak ends the job, which has an enforced limit: its start plus the limit and the
-// grace time.
+// Returns when Subak asks the job to end: its start plus its time limit and the policy's grace
+// time. The limit must be enforced.
 TimeMs limit_end(const State& s, const Job& job, TimeMs started_ms);
-// Returns when the job's GPUs are expected to be free, for this start of the attempt and this
-// number of overruns. The function uses the job's limit, even if the limit is not trusted. For a
-// job without a limit it uses the policy's default.
+// Returns when the job's GPUs are expected to be free. `started_ms`: the start of the attempt.
+// `overruns`: how often the job still had its GPUs at a planned end.
+// - The limit is enforced: limit_end() plus limits::kEndingMs. Each overrun doubles kEndingMs.
+// - Otherwise: the start plus the limit, even if that is not trusted. For a job without a limit,
+//   the policy's default replaces the limit. Each overrun doubles the time after the start.
+// kNever: there is neither limit nor default, or `overruns` is at least limits::kMaxOverruns.
 TimeMs planned_end(const State& s, const Job& job, TimeMs started_ms, std::uint32_t overruns);
-// Returns what limits on jobs count of this waiting job if it starts now. If no account has such
-// limits, the result counts nothing.
+// Returns the figures of this waiting job that limits on jobs use, as if it started now: one job,
+// its time limit, and the time to its planned end. If no account has such limits, the result is
+// JobDemand().
 JobDemand job_demand(const State& s, const Job& job);
-// Returns when a waiting job would be gone by its limit if it started now. kNever: the job has no
-// trusted limit. Guesses do not count, because other jobs rely on the result.
+// Returns when a waiting job would end by its limit if it started now. kNever: the job has no
+// trusted limit. The function does not use the policy's default, because other jobs rely on the
+// result.
 TimeMs sure_end(const State& s, const Job& job);
 
 }  // namespace subak::state

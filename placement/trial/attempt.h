@@ -1,6 +1,7 @@
-// One attempt to place a gang. It has the nodes that the gang's pods may use, how many pods fit
-// there, and the pods that are placed on trial. The ways of looking for a placement
-// (placement/ways) are functions that take a GangAttempt. Private to placement.
+// One search for a placement of a gang. This is not the attempt of a job in the glossary. A
+// GangAttempt knows which nodes the gang's pods may use and how many pods fit there, and it places
+// pods on trial. The ways of looking for a placement (placement/ways) are functions that take a
+// GangAttempt. Private to placement.
 #pragma once
 
 #include <algorithm>
@@ -14,7 +15,8 @@
 
 namespace subak {
 
-// How many pods of a run fit on a node, and its best-fit weight (Query::weight()).
+// How many pods of a run fit on a node, and the node's best-fit weight (Query::weight()). A run is
+// a sequence of pods of the gang that are alike (run.h).
 struct Cap {
   // The node and its NVLink domain.
   NodeIndex node = 0;
@@ -38,8 +40,10 @@ struct CapDomain {
 struct Workspace {
   // The rooms of the trial that runs.
   TrialRooms rooms;
-  // Memory for one spread at a time (placement/ways/spread.cc).
+  // Lists for one spread at a time (placement/ways/spread.cc). `caps`: nodes with room for pods.
+  // `wholes`: the nodes without holds, if the spread separates them from the others.
   std::vector<Cap> caps, wholes;
+  // The NVLink domains of the nodes in one of these lists.
   std::vector<CapDomain> domains;
 };
 
@@ -51,8 +55,8 @@ struct Workspace {
 // Threads: as the Search that owns the workspace.
 class GangAttempt {
  public:
-  // The arguments are those of Query. The workspace must outlive the attempt, and no other attempt
-  // may use it meanwhile.
+  // `memory` must outlive the attempt, and no other attempt may use it meanwhile. The other
+  // arguments are those of the constructor of Query.
   GangAttempt(Workspace& memory, const Shape& shape, const std::vector<Filter*>& filters,
               const Scene& scene, const Terms& terms, bool by_state);
 
@@ -68,13 +72,14 @@ class GangAttempt {
   // True if some node was skipped because it is reserved for another job.
   bool saw_reserved() const { return saw_reserved_; }
 
-  // True if pods of this index may use the node. This means that the node matches, is open, is
-  // within the bounds and is not reserved for others, and that enough spare nodes are left without
-  // it. The node may still be full.
+  // True if pods may use the node; the node may still be full. `x`: the index of the nodes for
+  // these pods. The node must match the pods, be open and be within the bounds, and must not be
+  // reserved for another job. The rules on spare nodes, on other gangs' ComputeDomains and on
+  // domains for large gangs (keep_whole) must also allow the node.
   bool eligible(const Bounds& bounds, const Index& x, NodeIndex i);
   // Returns how many pods of the run fit on these GPUs of the node, `limit` at most; 0 if the node
-  // is not eligible. `ignore` has the constraints that do not count; by default those of the query.
-  // The pods must fit into the room that the gang's own pods on trial leave.
+  // is not eligible. `ignore`: the constraints that the function does not check; by default those
+  // of the query. The pods must fit into the room that the gang's own pods on trial leave.
   std::int64_t cap(const Bounds& bounds, const Run& run, NodeIndex i, GpuMask allowed,
                    std::int64_t limit) {
     return cap(bounds, run, i, allowed, limit, query_.ignore);
@@ -89,8 +94,8 @@ class GangAttempt {
   bool place(const Bounds& bounds, const Run& run, NodeIndex i, GpuMask allowed);
   bool place_all(const Bounds& bounds, const Runs& runs, NodeIndex i, GpuMask allowed);
   // Places each of the runs with place_one(run), or places none and returns false. If a run does
-  // not fit after earlier runs, the function starts again with this run first. The result is exact
-  // if the nodes for some runs are a subset of the nodes for the other runs.
+  // not fit after earlier runs, the function starts again with this run first. It tries at most
+  // kOrders orders. So the result may be false although another order would succeed.
   template <class F>
   bool each_of(const Runs& runs, F&& place_one) {
     constexpr int kOrders = 4;  // the number of orders that it tries
@@ -106,8 +111,10 @@ class GangAttempt {
     return false;
   }
 
-  // True if the live fleet's state of the node does not describe the node. Such a node is one of
-  // the first `touched` nodes of the trial, or the snapshot shows it differently.
+  // True if this attempt may see another state of the node than the live fleet has. This is so for
+  // two kinds of nodes: the first `touched` nodes that the trial has touched (TrialRooms), and the
+  // nodes of the snapshot's overlay. Without `touched`, the function looks at all nodes that the
+  // trial has touched.
   bool differs(NodeIndex i, std::size_t touched) const {
     return trial_.nodes().among_first(i, touched) ||
            (query_.scene.overlay != nullptr && query_.scene.overlay->find(i) != nullptr);

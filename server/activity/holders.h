@@ -93,8 +93,9 @@ struct Joined {
 };
 
 // Joins samples and holders. Pods that are not bound yet use no GPU, so they get no samples.
-// - A device belongs to the node that its label Hostname or node names; a name without its domain
-//   counts too. If several clusters have such a node, the label cluster decides.
+// - A device belongs to the node that its label Hostname or node names. If no node has this name,
+//   the name without its domain is tried. If several clusters have such a node, the label cluster
+//   decides.
 // - If the sample names a pod that holds GPUs of the node, the device counts for this pod.
 // - A device without a pod counts for a pod only if the result does not depend on the choice. This
 //   is so if one pod holds all such devices of the node, or if all of them have the same class.

@@ -33,7 +33,8 @@ class LastCopy {
   struct Kept {
     // The View has only accounts, clusters and policy.
     std::shared_ptr<const View> view;
-    // When the copy was last known to be current, by the wall clock.
+    // The last time at which the thread wrote the copy or found it current, by the wall clock. This
+    // is the file's modification time.
     TimeMs at_ms = 0;
   };
   // Reads the copy. nullopt: there is none. An error says why the copy cannot be used: it is
@@ -41,9 +42,10 @@ class LastCopy {
   Result<std::optional<Kept>> read() const;
 
   // Starts a thread that calls `newest` every few seconds. `newest` returns the View in use, and
-  // never nullptr. The thread replaces the file if the webhook could decide differently with the
-  // new View. If writes fail, the thread logs the first error, and then no further one until a
-  // write succeeds. Call keep() once.
+  // never nullptr. If the webhook could decide differently with the new View, the thread replaces
+  // the file. Otherwise it only sets the file's modification time (Kept::at_ms). If writes fail,
+  // the thread logs the first error, and then no further one until a write succeeds. Call keep()
+  // once.
   void keep(std::function<std::shared_ptr<const View>()> newest);
   // Does one round of the thread's work. Only the thread and tests call it.
   void look(const std::shared_ptr<const View>& newest);

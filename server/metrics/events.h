@@ -49,9 +49,9 @@ class Events {
   Events();
 
   // --- reported by the runtime -------------------------------------------------------------------
-  // Counts the events that the facts of a batch show, and the commit. It counts nothing for a batch
-  // without facts. Call it on the loop's thread. Pass the result to look_up(), on a thread that may
-  // read an engine with the facts of this batch.
+  // Counts the commit of a batch, and the events that the facts of the batch show. If the batch has
+  // no facts, no counter changes. Call it on the loop's thread. Pass the result to look_up(), on a
+  // thread that may read an engine with the facts of this batch.
   Reservations durable(const Released& batch);
   // Counts the placements with their topology. If `engine` is nullptr, because no engine was
   // available, the placements count with an unknown topology. A hold that was only extended does

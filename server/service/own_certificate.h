@@ -1,6 +1,11 @@
-// The certificate pair that the service makes itself. This class renews the pair while the service
-// runs, and returns warnings about the pair. Private to server/service. Threads: call begin()
-// first. After that, one thread calls look(), and any thread may call the other members.
+// The webhook's certificate and key (the pair), and the CA that signs the certificate. The service
+// makes them itself. This class renews them while the service runs, in these steps:
+// 1. Long before the pair expires, the service makes the next CA with its own pair. The file ca.crt
+//    then has both CAs.
+// 2. When clients have had time to trust both CAs, the service changes to the next CA's pair.
+// 3. When the old CA has expired, the service removes it from ca.crt.
+// net/self_signed.h has the steps. Private to server/service. Threads: call begin() first. After
+// that, one thread calls look(), and any thread may call the other members.
 #pragma once
 
 #include <atomic>
@@ -22,15 +27,17 @@ class OwnCertificate {
   OwnCertificate(std::string directory, std::string host, bool by_name,
                  std::function<TimeMs()> now_ms);
 
-  // Makes the files that are missing. If `by_name` is false and the pair is for another address, it
-  // logs a warning. The errors are those of keep_self_signed().
+  // Makes the CA and the pair if they are missing, broken or expired; else it does the step of a
+  // renewal that is due. If `by_name` is false and the certificate is not valid for `host`, it logs
+  // a warning. The errors are those of keep_self_signed().
   Result<CertificateFiles> begin();
-  // If limits::kOwnCaLookMs have passed since the last look, does the step of a renewal that is
-  // due. If the step fails, look() logs the error, and the pair in use stays.
+  // Does the step of a renewal that is due, if there is one. It checks this at most once in
+  // limits::kOwnCaLookMs. If the step fails, look() logs the error, and the pair in use stays.
   void look();
-  // Returns when the pair changes to the next CA, UTC; 0: there is no next CA.
+  // Returns when the service changes to the next CA's pair, UTC; 0: there is no next CA.
   TimeMs change_ms() const { return change_ms_; }
-  // Returns the warnings for `subak status`. There are none if an operator need not act.
+  // Returns the warnings for `subak status`. While there is a next CA, a warning says by when the
+  // webhook configuration must have both CAs. Otherwise there is no warning.
   std::vector<std::string> warnings() const;
 
  private:
@@ -39,7 +46,7 @@ class OwnCertificate {
 
   // The folder of the files.
   const std::string directory_;
-  // The names that the certificate must have. The only name is the host.
+  // The names for which a new certificate is valid: the host alone.
   const std::vector<std::string> names_;
   const bool by_name_;
   const std::function<TimeMs()> now_ms_;

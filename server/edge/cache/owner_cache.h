@@ -40,8 +40,8 @@ class OwnerCache {
   Seen see(const WatchEvent& event, const std::string& collection);
   // Takes an owner from the answer to a call. It only updates an existing entry, since the answer
   // belongs to no list.
-  // nullopt: the owner has no entry, or the entry has a newer version than the answer. Such an
-  // answer must not count, because the watch does not send the newer version again.
+  // nullopt: the owner has no entry, or the entry has a newer version than the answer. An older
+  // version must not replace the entry, because the watch does not send the newer version again.
   std::optional<Seen> see_answer(json::Value owner, const std::string& collection);
   // The list of the collection is complete: forgets the owners that the list did not name. Unlike
   // ListRound, it believes every complete list.

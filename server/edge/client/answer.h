@@ -55,10 +55,10 @@ struct CallAnswer {
 };
 
 // Interprets an answer. `code`: the HTTP status; 0: the connection broke, or no answer came in
-// time. `retry_after`: the header Retry-After; empty: there is none. The header counts only if it
-// is a number of seconds, and delay_ms is at most limits::kMaxRetryAfterMs. If the call failed, the
-// message is never empty: it is from the Status, or else it is the body. A redirect (3xx) is
-// kUnknown, with a message that says so.
+// time. `retry_after`: the header Retry-After; empty: there is none. The function ignores the
+// header if it is not a number of seconds, and limits delay_ms to limits::kMaxRetryAfterMs. If the
+// call failed, the message is never empty: it is from the Status, or else it is the body. A
+// redirect (3xx) is kUnknown, with a message that says so.
 CallAnswer read_answer(int code, std::string_view retry_after, std::string_view body);
 
 }  // namespace subak

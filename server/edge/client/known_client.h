@@ -12,8 +12,8 @@
 
 namespace subak {
 
-// A KubeClient and its Credentials. Each turn() gives the present credential to the KubeClient.
-// Before the first credential has come, calls and watches are stored, and none is sent.
+// A KubeClient and its Credentials. If the credential has changed, turn() gives the new one to the
+// KubeClient. Calls and watches wait until the first credential has come.
 class KnownClient final : public KubeApi {
  public:
   // `wall_ms`: the wall clock, by which credentials expire. The client calls `tell` once for each
@@ -21,13 +21,14 @@ class KnownClient final : public KubeApi {
   KnownClient(KubeAccess access, std::function<TimeMs()> wall_ms,
               std::function<void(const Error&)> tell);
 
-  // If the answer to a call or watch is kUnauthorized, the next turn renews the credential.
+  // call() and watch() do the same as those of KubeClient. If an answer is kUnauthorized, the next
+  // turn reports this to Credentials::refresh(), which renews the credential.
   bool call(KubeCall call, Answered answered) override;
   WatchId watch(std::string path, WatchStream::Take take, Ended ended) override;
   void stop(WatchId watch) override { client_.stop(watch); }
-  // Renews the credential if that is due, then runs the turn of the KubeClient. Before the first
-  // credential has come, it only sleeps. It waits at most `most`, or at most 50 ms if `most` is
-  // longer and there is no credential yet, or if a credential plugin runs.
+  // Gets or renews the credential if that is due, and then does the turn of the KubeClient. While
+  // there is no credential yet, it sleeps instead of that turn. It waits at most `most`. While
+  // there is no credential yet, or while a credential plugin runs, it waits at most 50 ms.
   void turn(DurationMs most) override;
   void wake() override { client_.wake(); }
 

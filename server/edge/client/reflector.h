@@ -52,8 +52,8 @@ class Reflector {
  public:
   // Returns the time of a clock that never goes back, in ms.
   using MonotonicMs = std::function<std::int64_t()>;
-  // Limits on requests to the server. The limits outlive the reflector, so that they also count for
-  // the next reflector.
+  // Limits on requests to the server. The limits outlive the reflector, so that the requests of the
+  // next reflector are limited too.
   struct Paces {
     // The limit on lists and watches of this kind of objects.
     RequestPace& begins;
@@ -157,9 +157,9 @@ class Reflector {
   void ended(const CallAnswer& answer);
   void wait(const CallAnswer& answer);
   void wait_ms(DurationMs pause);
-  // Returns what comes between the path and further parts of the query.
+  // Returns the character to write between the path and a further part of the query: "?" or "&".
   const char* before_query() const { return path_.find('?') == std::string::npos ? "?" : "&"; }
-  // Returns the limit under which the next request counts.
+  // Returns the limit that applies to the next request.
   RequestPace& pace() const { return pages_.has_next() ? paces_.pages : paces_.begins; }
 
   KubeApi& api_;

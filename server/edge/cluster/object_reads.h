@@ -21,7 +21,7 @@ class ObjectReads {
   ObjectReads& operator=(const ObjectReads&) = delete;
 
   // Reads the leases of silent nodes, which show the nodes' last sign of life. If a node has no
-  // lease, its own status counts.
+  // lease, the node's status shows it.
   void read_leases();
   // Reads the pods that PodMarks names as outdated. After a failed read, it requests one pod at a
   // time until a read succeeds.

@@ -56,8 +56,8 @@ class Watches {
   bool synced() const { return nodes_ && nodes_->synced() && pods_->synced(); }
   // The number of lists begun so far, of all kinds and sessions.
   std::uint64_t lists() const;
-  // Returns the first error; empty: there is none. An error of nodes, namespaces or pods counts. An
-  // error of owners or leases counts only if their lists and watches end early.
+  // Returns the first error of the lists and watches of nodes, namespaces and pods; empty: there is
+  // none. An error of other lists and watches is returned only if they end early.
   std::string error() const;
 
  private:

@@ -35,10 +35,11 @@ class DeviceCache {
   void see_class(const WatchEvent& event);
   void complete_classes();
 
-  // Returns the GPUs that drivers offer on the node; nullptr: none. A pool counts while it is
-  // complete: the cache has as many slices of the pool's newest generation as each of them states.
-  // No two devices of a complete pool have the same uuid. While a driver replaces the slices of a
-  // pool, the node's last complete devices count.
+  // Returns the GPUs that drivers offer on the node; nullptr: none. A pool of devices is complete
+  // if the cache has as many slices of the pool's newest generation as each of them states. In
+  // addition, no two devices of the pool may have the same uuid. The result changes only while all
+  // pools of the node are complete. So while a driver replaces the slices of a pool, the result
+  // stays as it was.
   const NodeDevices* find(const std::string& node) const;
   // Takes out the nodes whose result of find() has changed. Their objects must be read again.
   std::set<std::string> take_changed_nodes() { return std::exchange(changed_nodes_, {}); }

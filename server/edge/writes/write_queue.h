@@ -35,7 +35,8 @@ class WriteQueue {
   // says what it wants now, the effect on the job opens no gate. Drops all planned writes. An empty
   // id: drops only the planned writes.
   void give_up(JobId job);
-  // Says that the core has answered this report. Answers of the core to later requests count again.
+  // Says that the core has answered this report. If the edge requests all effects after this call,
+  // confirm() may again replace or drop the effect on the job.
   void answered_give_up(JobId job);
   // Passes the pod to Fence::give_up(), because the API server refuses the pod's mark.
   void give_up_mark(const std::string& uid) { fence_.give_up(uid); }

@@ -64,8 +64,8 @@ class Writer {
   void release(const KubeWrite& write);
   // Patches kept_closed_mark() onto the pod, so that outdated patches no longer apply.
   void keep_closed(const KubeWrite& write);
-  // Evicts the pod through the eviction API (policy/v1), so that disruption budgets count. The
-  // pod's uid is a precondition.
+  // Evicts the pod through the eviction API (policy/v1), so that the API server respects
+  // PodDisruptionBudgets. The pod's uid is a precondition.
   void evict(const KubeWrite& write);
   // Sets spec.suspend of the owner by a merge patch (RFC 7386), with the owner's uid and version as
   // preconditions.

@@ -22,9 +22,9 @@ namespace subak::postgres {
 // back, even if several threads call this at the same time.
 void note_confirmed(std::atomic<std::int64_t>& confirmed_ms, std::int64_t began_ms);
 
-// The thread of the heartbeat, with a separate connection. If the database does not answer, the
-// thread tries again every limits::kHeartbeatMs. The thread ends only in the destructor, or if
-// another process leads. Threads: any may call tell().
+// The thread of the heartbeat, with a separate connection. After each heartbeat it waits for
+// limits::kHeartbeatMs. It does so even if the database did not answer. The thread ends only in the
+// destructor, or if another process leads. Threads: any may call tell().
 class Heartbeat {
  public:
   // What the thread uses. The references are to members of the store.
@@ -53,8 +53,9 @@ class Heartbeat {
   ~Heartbeat();
   Heartbeat(const Heartbeat&) = delete;
   Heartbeat& operator=(const Heartbeat&) = delete;
-  // Sends a heartbeat at once. This heartbeat and all later ones write the text `said` for other
-  // replicas. If `said` is empty, the text in the database stays unchanged.
+  // Makes the thread send a heartbeat at once, unless Of::silent is true. This heartbeat and all
+  // later ones write the text `said` for other replicas. If `said` is empty, the text in the
+  // database stays unchanged.
   void tell(std::string said);
 
  private:

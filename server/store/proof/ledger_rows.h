@@ -33,8 +33,9 @@ class LedgerWriter {
 };
 
 // stored_state() and read_stored_state() convert the column `state`. The lowest byte of the column
-// is the usage state. The higher bits say which clock gave the end of the row; in older rows they
-// are 0. read_stored_state() sets `state` and `clock` of the row.
+// is the usage state. The higher bits have LedgerRow::clock, the clock that measured the end of the
+// row. In rows of older versions they are 0. read_stored_state() sets `state` and `clock` of the
+// row.
 std::int64_t stored_state(const LedgerRow& row);
 void read_stored_state(std::int64_t stored, LedgerRow& row);
 
@@ -83,11 +84,11 @@ Result<std::uint64_t> last_seq_until(std::uint64_t facts, TimeMs t, F&& made_at)
 }
 
 // Sums rows by UTC day, payer, holder, state and product. The sums are exact. The engine writes no
-// row across midnight. If a row nevertheless spans midnight, it counts in both days, with the part
-// of each day.
+// row across midnight. If a row nevertheless spans midnight, each day gets the part of the row on
+// that day.
 class DailySums {
  public:
-  // The parts of rows outside [from_ms, to_ms) do not count.
+  // The sums have only the parts of rows inside [from_ms, to_ms).
   DailySums(TimeMs from_ms, TimeMs to_ms) : from_ms_(from_ms), to_ms_(to_ms) {}
   void add(const LedgerRow& row);
   // Returns the sums, sorted by day, payer, holder, state and product, and empties this object.

@@ -28,17 +28,21 @@ class SqliteReader final : public StoreReader {
   // error, the sink may have got facts before it.
   Result<Recovered> recover(FactSink& sink) override;
   Result<std::vector<Fact>> facts(std::uint64_t after_seq, std::size_t most) override;
-  // Reads the ledger from the beginning of the period on. Only a query for one job uses an index.
-  // The memory that it needs is that of the result.
+  // Reads the rows of the facts that are later than query.from_ms and have a number above
+  // query.after_seq. It stops when it has query.most entries, or after the fact query.last_seq. Its
+  // memory is that of the result. Only a query for one job uses an index.
   Result<std::vector<LedgerEntry>> ledger(const LedgerQuery& query) override;
-  // The memory that it needs is one sum for each combination of day, payer, holder, state and
-  // product.
+  // Has one sum in memory for each combination of day, payer, holder, state and product.
   Result<std::vector<DailyUsage>> daily_usage(const LedgerQuery& query) override;
-  // Reads backwards from the newest row, until from_ms or until it has query.most entries.
+  // Reads backwards from the last row before query.before_seq. It stops at the first row that is
+  // older than query.from_ms, or when it has query.most entries.
   Result<std::vector<AuditEntry>> audit(const AuditQuery& query) override;
 
  private:
   Result<Fact> fact_of(const Statement& query);  // columns: seq, time_ms, kind, body
+  // recover_checkpoint() passes the facts of the checkpoint, and recover_tail() the later facts.
+  // `anchor`: the checksum of the checkpoint's last fact (CheckpointMark::anchor). The checksum of
+  // the first later fact continues from it.
   std::optional<Error> recover_checkpoint(FactSink& sink, Recovered& out, std::uint32_t& anchor);
   std::optional<Error> recover_tail(FactSink& sink, Recovered& out, std::uint32_t anchor);
   Result<std::vector<LedgerEntry>> ledger_of_job(const LedgerQuery& query, std::uint64_t after);

@@ -22,9 +22,10 @@ struct Rebuilt {
 // - The facts, the ledger or the audit log are damaged: it refuses and changes no file.
 //
 // The caller must have the store's lock, and no process may have the store open. `version`: the
-// newest fact version that this program knows. It makes the new file at PATH.rebuilding, which
-// needs disk space for a second store. It reads the store once, or up to three times if the
-// checkpoint is damaged. Errors of the database have the field "store.rebuild".
+// newest fact version that this program knows; a store of a newer version is refused. The new file
+// is at PATH.rebuilding, and needs disk space for a second store. The function reads the store
+// once, or up to three times if the checkpoint is damaged. Errors of the database have the field
+// "store.rebuild".
 Result<Rebuilt> drop_checkpoint(const std::string& path, std::uint32_t version);
 
 }  // namespace subak
