@@ -1,8 +1,12 @@
-// The bounds of an account's lists of limits (accounting/limits/job_limits.h). The comment of a
-// bound says what happens at the bound, and tests cover this.
+// The bounds of an account's lists of limits (accounting/limits/job_limits.h) and of its budgets
+// (accounting/budget/budget.h). The comment of a bound says what happens at the bound, and tests
+// cover this.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+
+#include "core/quantity.h"
 
 namespace subak::limits {
 
@@ -12,5 +16,19 @@ inline constexpr std::int64_t kMaxJobLimit = 1'000'000'000;
 inline constexpr std::int64_t kMaxGpuMinutes = 1'000'000'000'000;
 // The length of one list of limits. A longer list is refused.
 inline constexpr std::int64_t kMaxLimitsBytes = 4096;
+
+// The budgets of one account, and the GPU-hours of one budget. More are refused.
+inline constexpr std::size_t kMaxBudgets = 8;
+inline constexpr std::int64_t kMaxBudgetHours = 1'000'000'000;
+// The length of a period that is given as a duration. Other lengths are refused.
+inline constexpr DurationMs kMinBudgetPeriodMs = 5 * kMinuteMs;
+inline constexpr DurationMs kMaxBudgetPeriodMs = 366 * kDayMs;
+// The number of periods that a job may reach into. A hard budget never allows a job that would
+// reach further.
+inline constexpr int kMaxBudgetPeriods = 130;
+
+// A pass looks at so many jobs that a budget stops, since a shorter job may fit. Then it skips the
+// other jobs of the account.
+inline constexpr int kMaxBudgetLooks = 100;
 
 }  // namespace subak::limits

@@ -1,0 +1,129 @@
+// The figures of one budget of an account: what the account has spent in the present period, and
+// what its running jobs may still spend.
+//
+//   spent   GPU time that jobs at or below the account held since the period began, without time
+//           that the platform pays
+//   held    GPU time from now to the planned ends of these jobs, as far as it is in the period
+//   left    granted - spent - held. It is negative if the budget is overdrawn
+//
+// All three are integers, and spent + held + left = granted holds at every instant. `spent` is a
+// number plus a rate times the time. A start or an end changes the rate, and both numbers stay
+// exact. The figures never decay.
+//
+// Units: milli-GPU, ms, milli-GPU x ms.
+// Errors: none; broken preconditions are asserted.
+// Threads: one at a time; the account tree owns the books.
+#pragma once
+
+#include <map>
+#include <optional>
+
+#include "accounting/budget/budget.h"
+#include "core/ids.h"
+#include "core/quantity.h"
+
+namespace subak {
+
+// The figures of one budget at one instant.
+struct BudgetFigures {
+  GpuTime granted, spent, held;
+  GpuTime left() const { return granted - spent - held; }
+};
+
+// GPUs that a job holds, for a book.
+struct BudgetHold {
+  MilliGpu amount = 0;
+  // The planned end of the job. 0: no end is known, so the job holds nothing beyond what it spends.
+  TimeMs end_ms = 0;
+};
+
+// A period in which a demand does not fit.
+struct BudgetLack {
+  PeriodSpan span;
+  // The part of the demand that is in the period.
+  GpuTime need;
+  // What is left in the period; negative if the budget is overdrawn.
+  GpuTime left;
+  // When the period would have room for the demand if no other job starts or ends. kEndless: never.
+  TimeMs allows_at = kEndless;
+};
+
+class BudgetBook {
+ public:
+  // A book begins with nothing spent. `product` is the id of the budget's product; none: the
+  // budget counts all products.
+  BudgetBook(Budget budget, ProductId product, TimeMs now);
+
+  // --- reads -------------------------------------------------------------------------------------
+  const Budget& budget() const { return budget_; }
+  ProductId product() const { return product_; }
+  // True if the budget counts GPUs of this product.
+  bool counts(ProductId product) const;
+  // The present period.
+  const PeriodSpan& span() const { return span_; }
+  // The planned end of running jobs without a time limit: the end of the present period, or of the
+  // next one if the present one is almost over. kEndless: the period never ends.
+  TimeMs until_ms() const { return until_ms_; }
+  // Returns the figures at `t`, which must not be before the last change.
+  BudgetFigures at(TimeMs t) const { return {budget_.granted, spent(t), held(t)}; }
+  // Returns the GPU time that running jobs hold in a later period.
+  GpuTime held_in(const PeriodSpan& later) const;
+  // Returns the first period in which the budget has no room for `amount` milli-GPU during `when`.
+  // `when` does not begin before `now`. nullopt: each period has room. A demand until kEndless has
+  // no end. O(periods + running jobs that end after the present period).
+  std::optional<BudgetLack> lack(MilliGpu amount, const PeriodSpan& when, TimeMs now) const;
+
+  // --- changes -----------------------------------------------------------------------------------
+  // A job of the account begins or ends to hold GPUs. `at` may be before the last change, since an
+  // end can be reported late: what was spent since is then taken back.
+  void take(const BudgetHold& hold, TimeMs at);
+  void give(const BudgetHold& hold, TimeMs at);
+  // The planned end of a hold changes.
+  void move_end(const BudgetHold& before, TimeMs end_ms);
+  // Takes back GPU time that counts as spent, because another account or the platform pays for it.
+  void refund(GpuTime amount) { base_ -= amount; }
+  // Sets what each period grants.
+  void grant(GpuTime granted) { budget_.granted = granted; }
+  // Begins the next period with nothing spent. What jobs hold in it stays held.
+  void roll(const PeriodSpan& next);
+  void set_until(TimeMs until_ms) { until_ms_ = until_ms; }
+
+  // The stored form. restore() needs a book that already has the holds of all jobs.
+  struct State {
+    PeriodSpan span;
+    TimeMs until_ms = 0;
+    // The GPU time spent minus the rate times the time.
+    GpuTime base;
+    friend bool operator==(const State&, const State&) = default;
+  };
+  State state() const { return {span_, until_ms_, base_}; }
+  void restore(const State& state);
+  // The milli-GPU for which the book counts spending.
+  MilliGpu rate() const { return rate_; }
+  // The holds of running jobs: the sum of their milli-GPU by planned end.
+  const std::map<TimeMs, MilliGpu>& ends() const { return ends_; }
+
+ private:
+  GpuTime spent(TimeMs t) const { return base_ + GpuTime::of(rate_, t); }
+  GpuTime held(TimeMs t) const { return in_span_ends_ - GpuTime::of(in_span_rate_, t); }
+  void add_end(const BudgetHold& hold, MilliGpu sign);
+  // Counts the holds that end after the beginning of the present period.
+  void count_span();
+
+  Budget budget_;
+  ProductId product_;
+  PeriodSpan span_;
+  TimeMs until_ms_;
+  GpuTime base_;
+  MilliGpu rate_ = 0;
+  std::map<TimeMs, MilliGpu> ends_;
+  // The sums over the holds that end after span_.from_ms: milli-GPU, and milli-GPU x min(end,
+  // span_.to_ms).
+  MilliGpu in_span_rate_ = 0;
+  GpuTime in_span_ends_;
+};
+
+// Returns when the budget is spent at the present rate of spending; kEndless: it is not.
+TimeMs spent_by(const BudgetBook& book, TimeMs now);
+
+}  // namespace subak
