@@ -7,13 +7,20 @@
 
 namespace subak {
 
-std::shared_ptr<const ExtraLimits> extra_limits_of(
-    const AccountSpec& spec, std::vector<std::pair<ProductId, MilliGpu>> user_gpus) {
-  if (spec.job_limits.empty() && spec.user_limits.empty()) return nullptr;
-  std::sort(user_gpus.begin(), user_gpus.end());
-  return std::make_shared<const ExtraLimits>(
-      ExtraLimits{parse_job_limits(spec.job_limits, "job_limits").value(), std::move(user_gpus),
-                  parse_user_limits(spec.user_limits, "user_limits").value().jobs});
+std::shared_ptr<const ExtraLimits> extra_limits_of(const AccountSpec& spec,
+                                                   const BorrowAmounts& by_product) {
+  if (spec.job_limits.empty() && spec.user_limits.empty() && spec.budgets.empty()) return nullptr;
+  ExtraLimits out{parse_job_limits(spec.job_limits, "job_limits").value(),
+                  by_product.user_gpus,
+                  parse_user_limits(spec.user_limits, "user_limits").value().jobs,
+                  {}};
+  std::sort(out.user_gpus.begin(), out.user_gpus.end());
+  for (const Budget& budget : budgets_of(spec.budgets)) {
+    const std::size_t at = out.budgets.size();
+    const bool named = at < by_product.budgets.size();
+    out.budgets.push_back({budget, named ? by_product.budgets[at] : kOfAny});
+  }
+  return std::make_shared<const ExtraLimits>(std::move(out));
 }
 
 ProductLevel& Holdings::add_level(ProductId product) {

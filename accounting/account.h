@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "accounting/amounts.h"
+#include "accounting/budget/budget_book.h"
 #include "accounting/decay.h"
 #include "accounting/limits/job_limits.h"
 #include "core/error.h"
@@ -84,6 +85,9 @@ struct AccountSpec {
   // (accounting/limits/job_limits.h). An empty text has no limits. A user is each user account at
   // or below the account, counted by itself.
   std::string job_limits, user_limits;
+  // GPU time that the account may spend in each period, as a list (accounting/budget/budget.h). An
+  // empty text has no budgets.
+  std::string budgets;
 
   template <class V>
   void fields(V& v) {
@@ -100,6 +104,7 @@ struct AccountSpec {
     v(11, "time_limits", time_limits);
     v(12, "job_limits", job_limits);
     v(13, "user_limits", user_limits);
+    v(14, "budgets", budgets);
   }
   friend bool operator==(const AccountSpec&, const AccountSpec&) = default;
 };
@@ -112,25 +117,34 @@ struct BorrowBound {
   // bound of its own.
   ProductAmounts by_product;
 };
-// The amounts of single products of `borrow`, `lend` and `user_limits`, with product ids
+// The amounts and names of single products in lists of a spec, with product ids
 // (BorrowBound::by_product has names).
 struct BorrowAmounts {
   std::vector<std::pair<ProductId, MilliGpu>> borrow, lend;
   // The GPUs in `user_limits`.
   std::vector<std::pair<ProductId, MilliGpu>> user_gpus = {};
+  // The product of each budget, in the order of parse_budgets(); kOfAny: all products.
+  std::vector<ProductId> budgets = {};
 };
-// The limits of a spec besides `limit`.
+// The limits of a spec besides `limit`, and its budgets.
 struct ExtraLimits {
   JobLimits jobs;
   // For each user: the most GPUs by product id, where id 0 stands for any product, and the limits
   // on jobs.
   std::vector<std::pair<ProductId, MilliGpu>> user_gpus;
   JobLimits user_jobs;
+  // The budgets, each with the id of its product.
+  struct OfProduct {
+    Budget budget;
+    ProductId product;
+  };
+  std::vector<OfProduct> budgets;
 };
-// Returns the limits of a valid spec besides `limit`. nullptr: it has none. `user_gpus` has the
-// GPUs of its `user_limits`, by product id.
-std::shared_ptr<const ExtraLimits> extra_limits_of(
-    const AccountSpec& spec, std::vector<std::pair<ProductId, MilliGpu>> user_gpus);
+// Returns the limits of a valid spec besides `limit`, and its budgets. nullptr: it has none.
+// `by_product` has the GPUs of `user_limits` and the products of `budgets`. A budget without an
+// element in `by_product.budgets` counts all products.
+std::shared_ptr<const ExtraLimits> extra_limits_of(const AccountSpec& spec,
+                                                   const BorrowAmounts& by_product);
 // Parses the `borrow` or `lend` of a spec. If the text is no list of amounts, the error is kInvalid
 // and names `field`.
 Result<BorrowBound> parse_borrow(std::string_view text, std::string_view field);
@@ -294,7 +308,7 @@ struct Lending {
 struct AccountLimits {
   // The most GPUs at once by product id; id 0 stands for any product.
   std::vector<std::pair<ProductId, MilliGpu>> gpus;
-  // The limits besides `gpus`. nullptr: the account has none.
+  // The limits besides `gpus`, and the budgets. nullptr: the account has none.
   std::shared_ptr<const ExtraLimits> extra;
 };
 
@@ -308,6 +322,8 @@ struct JobCounts {
   std::vector<std::pair<ProductId, MilliGpu>> claimed;
   // The number of jobs in `sums` that count because of their claims.
   std::int64_t claiming = 0;
+  // The books of the account's budgets, in the order of ExtraLimits::budgets.
+  std::vector<BudgetBook> budgets;
 };
 
 // One account of the tree, with its state. The tree has its accounts in a dense vector, by id.

@@ -163,7 +163,7 @@ void AccountTree::set(AccountId id, const AccountSpec& spec, std::int64_t revisi
   names_.set_namespaces(id, node.spec.namespaces, spec.namespaces);
   node.spec = spec;
   node.revision = revision;
-  node.limits = {sorted(limit), extra_limits_of(spec, by_product.user_gpus)};
+  node.limits = {sorted(limit), extra_limits_of(spec, by_product)};
   node.lending = {parse_borrow(spec.borrow, "borrow").value().total,
                   parse_borrow(spec.lend, "lend").value().total, sorted(by_product.borrow),
                   sorted(by_product.lend)};
@@ -231,6 +231,7 @@ void AccountTree::remove(AccountId id, TimeMs now) {
   node.removed = true;
   node.quota.clear();  // it promises nothing until it is created again
   node.limits.extra.reset();
+  node.jobs.budgets.clear();
   node.quota_total = 0;
   node.below = 0;
   for (AccountId above = node.parent; above; above = at(above).parent) --at(above).below;

@@ -124,6 +124,10 @@ class AccountTree {
   // Adds `more`, which may be negative, to the sums of jobs of every account on the path. O(depth).
   void add_sums(AccountId leaf, const JobSums& more);
 
+  // The books of the account's budgets. Only accounting/quota/account_budgets.h
+  // changes them.
+  std::vector<BudgetBook>& budgets(AccountId id) { return at(id).jobs.budgets; }
+
   // Returns the sums for rules that depend on the quotas of other accounts. Pass nodes() to the
   // functions of these sums.
   const QuotaSums& quota_sums() const { return quota_sums_; }
@@ -135,10 +139,6 @@ class AccountTree {
   double usage(AccountId id, TimeMs t) const { return usage(id, clock_.at(t)); }
   double usage(AccountId id, const DecayInstant& at) const {
     return node(id).meters.usage(clock_, at);
-  }
-  // Returns the surplus without the adjustment.
-  double surplus(AccountId id, TimeMs t) const {
-    return node(id).meters.surplus(clock_, clock_.at(t));
   }
   // Returns the surplus with the adjustment; at least 0.
   double sort_surplus(AccountId id, TimeMs t) const { return sort_surplus(id, clock_.at(t)); }
@@ -195,6 +195,10 @@ class AccountTree {
   MilliGpu claimed_ = 0;  // the milli-GPU of all claims together
 };
 
+// Returns the account's surplus without the adjustment, in milli-GPU x ms.
+inline double surplus_of(const AccountTree& tree, AccountId id, TimeMs t) {
+  return tree.node(id).meters.surplus(tree.clock(), tree.clock().at(t));
+}
 // Prefetches the figures of the account that a pass reads: allocation, surplus and adjustment.
 inline void prefetch(const AccountTree& tree, AccountId id) {
   const AccountNode* const node = tree.nodes().data() + id.value;

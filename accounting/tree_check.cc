@@ -214,6 +214,13 @@ std::optional<Error> AccountTree::check(const AccountSpec& spec) const {
                    "want none: a user has no users; set job_limits or limit");
   }
   if (auto error = check_amounts(user_limits->gpus, "user_limits")) return error;
+  const auto budgets = parse_budgets(spec.budgets, "budgets");
+  if (!budgets) return budgets.error();
+  for (const Budget& budget : *budgets) {
+    if (budget.product.size() > limits::kMaxNameBytes) {
+      return invalid("budgets", budget.product, "want a product name, or gpu for any");
+    }
+  }
   return check_namespaces(*this, spec);
 }
 

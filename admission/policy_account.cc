@@ -130,7 +130,8 @@ Decision over_extra_limit(const Context& c, const Pod& pod, const Binding& rule,
   const std::string_view product =
       rule.product ? c.view.accounts->product_name(rule.product) : std::string_view();
   const std::string allowed = rule_text(rule, name, product);
-  if (rule.kind == BindingKind::kTime || rule.kind == BindingKind::kMinutes) {
+  if (rule.kind == BindingKind::kTime || rule.kind == BindingKind::kMinutes ||
+      rule.kind == BindingKind::kBudget) {
     const bool has_limit = pod.time_limit_ms != 0;
     return denied(Because::kOverLimit, 403,
                   key_field("", pod.keys.time_limit, names::kTimeLimit) + ": " +

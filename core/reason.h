@@ -63,11 +63,13 @@ enum class ReasonToken : std::uint8_t {
   // The pod requests devices by a ResourceClaim (DRA), and Subak does not know which GPUs these
   // are. This is a reason of the pod: until Subak knows the GPUs, the pod belongs to no job.
   kUnknownDeviceClass,
+  // A hard budget of its account, or of one above, has too few GPU-hours left.
+  kBudgetSpent,
 };
 
 template <>
 struct EnumText<ReasonToken> {
-  static constexpr std::array<std::string_view, 21> names{"next",
+  static constexpr std::array<std::string_view, 22> names{"next",
                                                           "OnHold",
                                                           "GangIncomplete",
                                                           "WaitingForNodes",
@@ -87,7 +89,8 @@ struct EnumText<ReasonToken> {
                                                           "Unschedulable",
                                                           "BeyondGangSize",
                                                           "WaitingForPreemptedWorkloads",
-                                                          "UnknownDeviceClass"};
+                                                          "UnknownDeviceClass",
+                                                          "BudgetSpent"};
 };
 
 // The order of reasons: kNext, then errors and holds of the job, then the structure of the fleet,
@@ -107,6 +110,7 @@ inline constexpr std::array kReasonOrder{
     ReasonToken::kExceedsMaxQuota,
     ReasonToken::kWaitingForPreemptedWorkloads,
     ReasonToken::kWaitingForQuota,
+    ReasonToken::kBudgetSpent,
     ReasonToken::kMigGeometry,
     ReasonToken::kWaitingForCapacity,
     ReasonToken::kTopologyPlacementFailed,

@@ -18,8 +18,7 @@ constexpr auto kPodList = static_cast<std::int64_t>(limits::kMaxPodListItems);
 constexpr auto kNodeList = static_cast<std::int64_t>(limits::kMaxNodeListItems);
 constexpr auto kTerms = static_cast<std::int64_t>(limits::kMaxSelectorTerms);
 constexpr auto kNodeGpus = static_cast<std::int64_t>(limits::kMaxGpusPerNode);
-constexpr auto kPods = std::int64_t{limits::kMaxPodsPerJob};
-constexpr std::int64_t kSlicesPerGpu = 7, kMaxPort = 65'535;
+constexpr std::int64_t kSlicesPerGpu = 7, kMaxPort = 65'535, kPods = limits::kMaxPodsPerJob;
 constexpr std::int64_t kLeast = INT64_MIN, kMost = INT64_MAX, kMost32 = UINT32_MAX;
 
 // All fields except wishes of gangs. kLeast: another rule refuses values that are too small.
@@ -34,6 +33,7 @@ constexpr std::array kOwnRows{
     Row{"attempt", "", 0, kMost32},
     Row{"borrow", "", 0, kName},
     Row{"bound_at_ms", "", 0, limits::kMaxTimeMs},
+    Row{"budgets", "", 0, limits::kMaxLimitsBytes},
     Row{"changes", "", 0, static_cast<std::int64_t>(limits::kMaxAccounts)},
     Row{"clique", "", 0, kName},
     Row{"clique_gangs", "", 0, limits::kMaxCliqueGangs},

@@ -1,6 +1,6 @@
-// Facts that occur only in checkpoints. All facts of a checkpoint together give the same state as
-// all facts before the checkpoint. A restart reads the newest checkpoint and the facts after the
-// checkpoint. Part of model/fact.h: include that header instead.
+// Facts of checkpoints. Only BudgetPeriodSet occurs elsewhere too. All facts of a checkpoint
+// together give the same state as all facts before the checkpoint. A restart reads the newest
+// checkpoint and the facts after the checkpoint. Part of model/fact.h: include that header instead.
 #pragma once
 
 #include <cstdint>
@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "accounting/budget/period.h"
 #include "accounting/ledger.h"
 #include "core/ids.h"
 #include "core/quantity.h"
@@ -283,6 +284,36 @@ struct JobSnapshot {
     v(23, "preempted_right", preempted.right);
     v(24, "rejected_by", refusal.rejected_by);
     v(25, "rejection", refusal.rejection);
+  }
+};
+
+// The present period of all budgets with these periods. From `until_ms` on, jobs without a time
+// limit hold no GPU time of these budgets. In a checkpoint, each budget has its own such fact, once
+// before the jobs and once after them.
+struct BudgetPeriodSet {
+  static constexpr std::string_view kName = "budget_period";
+  PeriodKind kind = PeriodKind::kFixed;
+  // The length of a period of the kind kFixed, else 0.
+  DurationMs fixed_ms = 0;
+  TimeMs from_ms = 0;
+  TimeMs to_ms = 0;
+  // The end of the present period, or of the next one if the present one is almost over.
+  TimeMs until_ms = 0;
+  // These fields are set in checkpoints only: the account, the index of the budget in the account's
+  // list, and BudgetBook::State::base.
+  AccountId account;
+  std::uint32_t index = 0;
+  StoredGpuTime base;
+  template <class V>
+  void fields(V& v) {
+    v(1, "kind", kind);
+    v(2, "fixed_ms", fixed_ms);
+    v(3, "from_ms", from_ms);
+    v(4, "to_ms", to_ms);
+    v(5, "until_ms", until_ms);
+    v(6, "account", account);
+    v(7, "index", index);
+    v(8, "base", base);
   }
 };
 

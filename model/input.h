@@ -155,13 +155,12 @@ struct SetPolicy {
   }
 };
 
-// The fields of an account that an edit does not change. If the edit creates the account, these
-// fields get their defaults.
+// The fields of an account that an edit does not change. A new account gets their defaults.
 struct UnchangedFields {
   // True: the edit does not change the field of AccountSpec with this name.
   bool shares = false, quota = false, limit = false, borrow = false, lend = false;
   bool namespaces = false, held = false, draining = false, time_limits = false;
-  bool job_limits = false, user_limits = false;
+  bool job_limits = false, user_limits = false, budgets = false;
   template <class V>
   void fields(V& v) {
     v(1, "shares", shares);
@@ -175,6 +174,7 @@ struct UnchangedFields {
     v(9, "time_limits", time_limits);
     v(10, "job_limits", job_limits);
     v(11, "user_limits", user_limits);
+    v(12, "budgets", budgets);
   }
   friend bool operator==(const UnchangedFields&, const UnchangedFields&) = default;
 };

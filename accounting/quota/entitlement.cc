@@ -33,7 +33,11 @@ class Judge {
     for (const auto& [product, most] : rules.borrow_of) {
       if (borrow_of(rules, product, most)) return true;
     }
-    return rules.jobs != nullptr && job_.jobs > 0 && jobs(rules, *rules.jobs);
+    if (rules.jobs != nullptr && job_.jobs > 0 && jobs(rules, *rules.jobs)) return true;
+    for (std::size_t i = 0; i < rules.budgets.size() && job_.jobs > 0; ++i) {
+      if (!rules.budgets[i].budget.soft && budget(rules, i)) return true;
+    }
+    return false;
   }
 
  private:
@@ -89,6 +93,37 @@ class Judge {
                  std::clamp<std::int64_t>(most - in_flight, 0, needed), in_flight, most, never,
                  true, rules.counted, rules.per_user,
                  never ? 0 : passed_at(over, rules.sums.rate)});
+  }
+
+  bool budget(const Rules& rules, std::size_t index) {
+    const auto& [budget, product] = rules.budgets[index];
+    const MilliGpu amount = product == kOfAny ? total_ : amount_of(amounts_, product);
+    if (amount == 0) return false;
+    Binding binding{BindingKind::kBudget, rules.subject, product};
+    binding.most = whole_gpu_minutes(budget.granted);
+    // A job without a time limit holds GPU time for a part of its run, and then for the next part.
+    const DurationMs limit_ms = job_.time_limit_ms == 0 ? 0 : job_.planned_ms;
+    const bool is_sure = limit_ms != 0 || job_.planned_ms == 0;
+    binding.never = is_sure && never_holds(budget, amount, limit_ms);
+    binding.any_product = product == kOfAny;
+    binding.counted = rules.counted;
+    binding.budget = &budget;
+    if (ever() || index >= rules.books.size()) {
+      binding.need = whole_gpu_minutes(GpuTime::of(amount, limit_ms));
+      return binding.never && tell(binding);
+    }
+    const BudgetBook& book = rules.books[index];
+    const TimeMs end = job_.planned_ms == 0 ? kEndless : job_.now + job_.planned_ms;
+    const auto lack = book.lack(amount, {job_.now, std::min(end, kEndless)}, job_.now);
+    if (!lack) return false;
+    const BudgetFigures now = book.at(job_.now);
+    binding.need = job_.planned_ms == 0 ? 0 : whole_gpu_minutes(lack->need);
+    const std::int64_t left = lack->left > GpuTime() ? whole_gpu_minutes(lack->left) : 0;
+    binding.have = std::min(left, binding.need);
+    binding.used = std::max<std::int64_t>(0, whole_gpu_minutes(now.spent + now.held));
+    binding.allows_at = binding.never || lack->allows_at >= kEndless ? 0 : lack->allows_at;
+    binding.period_end_ms = lack->span.to_ms;
+    return tell(binding);
   }
 
   bool limit(const Rules& rules, ProductId product, MilliGpu most) {
@@ -266,7 +301,11 @@ Rules rules_of(const AccountNode& node) {
           node.alloc(),
           node.limits.extra != nullptr ? &node.limits.extra->jobs : nullptr,
           node.jobs.sums,
-          node.id};
+          node.id,
+          false,
+          node.limits.extra != nullptr ? std::span(node.limits.extra->budgets)
+                                       : std::span<const ExtraLimits::OfProduct>(),
+          node.jobs.budgets};
 }
 
 Rules user_rules_of(const AccountNode& account, const AccountNode* user) {

@@ -21,6 +21,9 @@
 //           of the job > limit, GPU-minutes in flight + those of the job > limit. No function of
 //           this file returns `queued`, because the tree does not know how many jobs wait
 //
+//   budget  the GPU time of the demand until its planned end > what a hard budget has left, in one
+//           of the periods of this time (accounting/budget/budget_book.h)
+//
 // An account may also limit the GPUs and jobs of each of its users. Such a rule counts what the
 // user's own account holds (Binding::counted), and binds only jobs of users.
 //
@@ -31,8 +34,8 @@
 // This file also has the guarantees of quotas: reach() for a demand, and overpromised() for an
 // edit.
 //
-// Units: milli-GPU. The rule `time` counts ms, the rule `minutes` counts GPU-minutes, and the rules
-// `jobs` and `queued` count jobs.
+// Units: milli-GPU. The rule `time` counts ms, the rules `minutes` and `budget` count GPU-minutes,
+// and the rules `jobs` and `queued` count jobs.
 // Errors: none; the leaf is in the tree (asserted).
 // Threads: any; pure functions.
 #pragma once
@@ -98,7 +101,8 @@ enum class BindingKind {
   kJobs,
   kQueued,
   kTime,
-  kMinutes
+  kMinutes,
+  kBudget
 };
 
 // One rule that binds a demand, with its figures.
@@ -130,13 +134,17 @@ struct Binding {
   AccountId counted = {};
   // True: the rule is one for each user of `subject`.
   bool per_user = false;
-  // For the rule `minutes`: when the rule will allow the demand, if no job starts or ends until
-  // then. 0: other rules, and demands that the rule never allows.
+  // For the rules `minutes` and `budget`: when the rule will allow the demand, if no job starts or
+  // ends until then. 0: other rules, and demands that the rule never allows.
   TimeMs allows_at = 0;
+  // For the rule `budget`: the budget, which is valid until its account is edited, and the end of
+  // the period without room. For Asking::kSubmit and kReplace, there is no such period.
+  const Budget* budget = nullptr;
+  TimeMs period_end_ms = 0;
   // True if the rule may allow other jobs of the same account and size.
   bool of_job_alone() const {
     return kind == BindingKind::kTime || kind == BindingKind::kPromise ||
-           (kind == BindingKind::kMinutes && never);
+           kind == BindingKind::kBudget || (kind == BindingKind::kMinutes && never);
   }
 };
 
@@ -164,6 +172,9 @@ struct Rules {
   // As in Binding.
   AccountId counted = {};
   bool per_user = false;
+  // The budgets, and their books in the same order. Without books, the account has spent nothing.
+  std::span<const ExtraLimits::OfProduct> budgets = {};
+  std::span<const BudgetBook> books = {};
 };
 // Returns views into the node, which are valid until the node changes.
 Rules rules_of(const AccountNode& node);

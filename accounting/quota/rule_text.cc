@@ -21,9 +21,22 @@ std::string most_text(const Binding& binding, std::string_view product) {
       return "time limits of at most " + format_duration(binding.most);
     case BindingKind::kMinutes:
       return "at most " + counted(binding.most, "GPU-minute", "GPU-minutes") + " in flight";
+    case BindingKind::kBudget:
+      return "at most the GPU-hours of its budget " + budgets_text({*binding.budget});
     default:
       return "at most " + gpus_text(binding.most, product) + " at once";
   }
+}
+
+// What a budget has left, and what the job would hold.
+std::string budget_text(const Binding& binding) {
+  const std::string until =
+      binding.period_end_ms < kEndless ? " until " + format_time(binding.period_end_ms) : "";
+  const std::string needs =
+      binding.need == 0 ? "the job has no time limit"
+                        : "the job needs " + gpu_hours_text(gpu_minutes(binding.need)) + " of it";
+  if (binding.period_end_ms == 0) return needs;
+  return gpu_hours_text(gpu_minutes(binding.have)) + " are left" + until + " and " + needs;
 }
 
 }  // namespace
@@ -39,6 +52,7 @@ bool is_extra_limit(const Binding& binding) {
     case BindingKind::kQueued:
     case BindingKind::kTime:
     case BindingKind::kMinutes:
+    case BindingKind::kBudget:
       return true;
     default:
       return binding.per_user;
@@ -65,6 +79,8 @@ std::string present_text(const Binding& binding) {
       if (binding.need == 0) return "the job has no time limit";
       return std::to_string(binding.used) + " are in flight and the job needs " +
              std::to_string(binding.need);
+    case BindingKind::kBudget:
+      return budget_text(binding);
     default:
       return "the user holds " + format_milligpu(binding.used) + " and the job needs " +
              format_milligpu(binding.need);

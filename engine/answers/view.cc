@@ -8,7 +8,9 @@ namespace subak {
 
 Rules AccountsView::Row::rules() const {
   Rules rules{id, quota, limit, borrow, borrow_of, spec.held, spec.draining, {}, 0};
-  if (extra != nullptr) rules.jobs = &extra->jobs;
+  if (extra == nullptr) return rules;
+  rules.jobs = &extra->jobs;
+  rules.budgets = extra->budgets;
   return rules;
 }
 

@@ -35,6 +35,9 @@ std::set<std::string> products_named(const AccountSpec& spec) {
   add(parse_borrow(spec.borrow, "borrow").value().by_product);
   add(parse_borrow(spec.lend, "lend").value().by_product);
   add(parse_user_limits(spec.user_limits, "user_limits").value().gpus);
+  for (const Budget& budget : budgets_of(spec.budgets)) {
+    if (!budget.product.empty()) names.insert(budget.product);
+  }
   return names;
 }
 
@@ -70,13 +73,15 @@ std::optional<Error> check_promises(const AccountTree& tree, const AccountSpec& 
           format_milligpu(over->any)};
 }
 
-// Writes the lists of limits in their usual order, so that equal limits have equal texts. The
+// Writes the lists of limits and budgets in their usual order, so that equal lists have equal texts. The
 // function leaves a list that it cannot read, and AccountTree::check() refuses it.
 static void write_limits_one_way(AccountSpec& spec) {
   if (const auto limits = parse_job_limits(spec.job_limits, "job_limits"))
     spec.job_limits = job_limits_text(*limits);
   if (const auto limits = parse_user_limits(spec.user_limits, "user_limits"))
     spec.user_limits = user_limits_text(*limits);
+  if (const auto budgets = parse_budgets(spec.budgets, "budgets"))
+    spec.budgets = budgets_text(*budgets);
 }
 
 bool may_accept_more(const AccountSpec& before, const AccountSpec& after) {
@@ -96,6 +101,7 @@ AccountSpec edited_spec(const AccountSpec& now, AccountSpec spec, const in::Unch
   if (same.time_limits) spec.time_limits = now.time_limits;
   if (same.job_limits) spec.job_limits = now.job_limits;
   if (same.user_limits) spec.user_limits = now.user_limits;
+  if (same.budgets) spec.budgets = now.budgets;
   const auto by_product = [](const auto& a, const auto& b) { return a.product < b.product; };
   std::sort(spec.quota.begin(), spec.quota.end(), by_product);
   std::sort(spec.limit.begin(), spec.limit.end(), by_product);
@@ -154,6 +160,7 @@ void decide(Decision& d, const in::SetAccount& i) {
   if (auto error = check_promises(d.s.tree(), spec, ids.of(spec.quota))) {
     return d.refuse(*error, spec.path);
   }
+  if (auto error = check_budgets(d.s, spec)) return d.refuse(*error, spec.path);
   if (old && !spec.quota.empty()) warn_of_borrowers(d, old, ids.of(spec.quota));
   d.out.reply.revision = d.s.tree().next_revision(id);
   if (!old || amounts_differ(d.s.tree().node(old).spec, spec)) warn_of(d, d.s.tree(), spec);

@@ -144,6 +144,7 @@ class Batch {
     const AccountSpec before = now != nullptr ? now->spec : AccountSpec();
     AccountSpec spec = edited_spec(before, change.spec, change.unchanged);
     if (auto error = tree_.check(spec)) return error;
+    if (auto error = check_budgets(d_.s, spec)) return error;
     step.id = tree_.id_for(spec.path);
     put(step.id, spec);
     if (now != nullptr) step.edited.before = before;

@@ -14,7 +14,9 @@
 #include "model/input.h"
 #include "placement/fleet/fleet.h"
 
-namespace subak::decide {
+namespace subak {
+class State;
+namespace decide {
 
 // Returns the error for an edit that expects the revision `given`.
 Error revision_conflict(std::int64_t given, std::int64_t current);
@@ -48,8 +50,13 @@ class ProductIds {
 std::optional<Error> check_promises(const AccountTree& tree, const AccountSpec& spec,
                                     const std::vector<ProductDemand>& quota);
 
+// Checks that each hard budget of the spec covers what the account has spent in the present period
+// and what its running jobs may still spend. A new budget covers the running jobs alone.
+std::optional<Error> check_budgets(const State& s, const AccountSpec& spec);
+
 // Returns why the account cannot be removed; empty: it can. `job`: a job of the account that is not
 // done; none: there is no such job.
 std::string why_not_removed(const AccountNode& node, JobId job);
 
-}  // namespace subak::decide
+}  // namespace decide
+}  // namespace subak

@@ -325,6 +325,18 @@ void charge(Decision& d, const state::Job& job, std::uint32_t rank, TimeMs to, U
 // the platform pays from the node's last heartbeat on.
 void charge_end(Decision& d, const state::Job& job, std::uint32_t rank, TimeMs to,
                 RowClock clock = RowClock::kService);
+// budgets.cc: makes the turns of budgets that are due. Asks jobs without a time limit to end if a
+// hard budget has no GPU time left for them in the next period.
+void turn_budgets(Decision& d);
+// budgets.cc: asks jobs without a time limit to end as long as running jobs may spend more than a
+// hard budget has. Call it after their planned ends have changed.
+void keep_within_budgets(Decision& d);
+// budgets.cc: true if all hard budgets have room for the job, which state::ends_by_budget() holds
+// for, until its planned end after this number of overruns.
+bool budgets_allow_longer(const State& s, const state::Job& job, std::uint32_t overruns);
+// budgets.cc: warns in the reply of each hard budget of the account, and of accounts above, that
+// has less than a tenth left.
+void warn_of_budgets(Decision& d, AccountId account);
 // Writes a NodeBilled fact of each node for each UTC midnight that has passed, but at most for the
 // last limits::kMaxClosedDays + 1 midnights.
 void close_days(Decision& d);

@@ -110,6 +110,7 @@ Error over_extra_limit(const Decision& d, const Binding& rule, DurationMs time_l
     case BindingKind::kTime:
       return {ErrorCode::kPrecondition, "time_limit", limit, want};
     case BindingKind::kMinutes:
+    case BindingKind::kBudget:
       if (rule.need == 0) return {ErrorCode::kPrecondition, "time_limit", limit, want};
       return {ErrorCode::kPrecondition, "request.gpus",
               std::to_string(rule.need) + " GPU-minutes until the planned end", want};
@@ -187,6 +188,7 @@ void decide(Decision& d, const in::SubmitJob& i) {
         "ExceedsFleet: no placement exists in the fleet as it is now; the job waits until one "
         "does");
   }
+  warn_of_budgets(d, payer_of(d, i));
   if (i.validate_only) return;
   fact::JobCreated job;
   job.leaf = leaf_of(d, account, i.user);
@@ -293,20 +295,32 @@ namespace {
 // Asks the job to end after its time limit. If the job is beyond its planned end, moves the planned
 // end to a later time. If no tick came for long, this takes several doublings.
 void end_or_overrun(Decision& d, const state::Job& job) {
-  if (job.run().end_ms > d.s.now()) return ask_stop(d, job, Cause::kTimeLimit, {});
+  if (job.run().end_ms > d.s.now()) {
+    if (!state::ends_by_budget(d.s, job)) return ask_stop(d, job, Cause::kTimeLimit, {});
+    const std::uint32_t times = job.overruns + 1;
+    if (!budgets_allow_longer(d.s, job, times)) {
+      return ask_stop(d, job, Cause::kBudget, {}, job.run().end_ms);
+    }
+    return d.emit(fact::JobOverran{job.id, job.attempt, times});
+  }
   std::uint32_t times = job.overruns;
   while (state::planned_end(d.s, job, job.run().started_ms, times) <= d.s.now()) ++times;
   must(times > job.overruns, "a job beyond its planned end has overrun once more");
+  const bool allowed = !state::ends_by_budget(d.s, job) || budgets_allow_longer(d.s, job, times);
   d.emit(fact::JobOverran{job.id, job.attempt, times});
   must(job.run().end_ms > d.s.now(), "the planned end of a job that overran lies ahead");
   if (job.state != JobState::kEnding && state::enforces_limit(d.s, job)) {
     ask_stop(d, job, Cause::kTimeLimit, {});
+  }
+  if (job.state != JobState::kEnding && !allowed) {
+    ask_stop(d, job, Cause::kBudget, {}, d.s.now() + limits::kEndingMs);
   }
 }
 
 }  // namespace
 
 void decide(Decision& d, const in::Tick& /*i*/) {
+  turn_budgets(d);
   const auto due = [&d](const auto& end) { return end && end->first <= d.s.now(); };
   for (auto end = derive::next_hold_end(d.s); due(end); end = derive::next_hold_end(d.s)) {
     const state::Job& job = d.s.jobs().at(end->second);

@@ -17,6 +17,7 @@
 #include "engine/decide/reservations.h"
 #include "engine/derive/claims.h"
 #include "engine/derive/entitled_place.h"
+#include "engine/derive/preemption/preemptible.h"
 #include "engine/derive/reservations.h"
 #include "engine/state/planned_end.h"
 #include "placement/fleet/queries.h"
@@ -227,6 +228,8 @@ Tried try_start(Decision& d, JobId id, derive::ReservedUntil& reserved_until, Pa
   walk.pass_over(job.shape);
   if (found.blocked_by_rule && found.breaks_promise) {
     walk.block_by_promise(job);
+  } else if (found.blocked_by_rule && found.blocked_by_rule->kind == BindingKind::kBudget) {
+    walk.block_by_budget(*found.blocked_by_rule, job);
   } else if (found.blocked_by_rule && found.blocked_by_rule->of_job_alone()) {
     walk.skip_job(id);
   } else if (found.blocked_by_rule && found.blocked_by_rule->kind == BindingKind::kMinutes) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <limits>
 
+#include "core/account_limits.h"
 #include "core/limits.h"
 #include "core/must.h"
 #include "engine/decide/claims.h"
@@ -120,7 +121,8 @@ bool PassWalk::may_fit_now() const {
 }
 
 bool PassWalk::wait_to_borrow(const state::Job& job, const Placement& placement) {
-  if (!d_.s.tree().quota_sums().names_products() || borrowing_.contains({job.leaf, job.shape}))
+  if (!d_.s.tree().quota_sums().names_products() ||
+      stopped_.to_borrow.contains({job.leaf, job.shape}))
     return false;
   if (d_.s.policy().order != OrderPolicy::kTargetShare) return false;
   const AccountId reach = derive::reach_of(d_.s, job.leaf, derive::amounts_of(d_.s, placement));
@@ -128,13 +130,13 @@ bool PassWalk::wait_to_borrow(const state::Job& job, const Placement& placement)
     return id ? d_.s.tree().node(id).depth : std::numeric_limits<std::uint32_t>::max();
   };
   if (depth(reach) <= depth(derive::reach_of(d_.s, job))) return false;
-  borrowing_.emplace(job.leaf, job.shape);
+  stopped_.to_borrow.emplace(job.leaf, job.shape);
   pass_.line_borrows(job.id, reach);
   return true;
 }
 
 bool PassWalk::block_if_stopped(const state::Job& job) {
-  if (promised_away_.contains({job.leaf, job.shape}) && derive::is_fixed(d_.s, job)) {
+  if (stopped_.by_promise.contains({job.leaf, job.shape}) && derive::is_fixed(d_.s, job)) {
     pass_.block_job(job.id);
     return true;
   }
@@ -144,7 +146,9 @@ bool PassWalk::block_if_stopped(const state::Job& job) {
     block_by_promise(job);
     return true;
   }
-  if (binding->of_job_alone()) {
+  if (binding->kind == BindingKind::kBudget) {
+    block_by_budget(*binding, job);
+  } else if (binding->of_job_alone()) {
     pass_.block_job(job.id);
   } else if (binding->kind == BindingKind::kMinutes) {
     // A later pass may find fewer GPU-minutes in flight although no GPU became free.
@@ -161,6 +165,18 @@ bool PassWalk::block_if_stopped(const state::Job& job) {
     block_line_by_rule(job.id);
   }
   return true;
+}
+
+void PassWalk::block_by_budget(const Binding& rule, const state::Job& job) {
+  must(rule.kind == BindingKind::kBudget, "a budget stops the job");
+  if (rule.allows_at != 0) wait_for_minutes(rule);
+  if (++stopped_.by_budget[{rule.counted, rule.product}] < limits::kMaxBudgetLooks) {
+    pass_.block_job(job.id);  // a shorter job may fit
+  } else if (rule.any_product) {
+    pass_.block_account(rule.counted, 1);
+  } else {
+    pass_.block_line(job.id);
+  }
 }
 
 MilliGpu PassWalk::least_size(const state::Job& job) const {

@@ -91,12 +91,15 @@ class PassWalk {
   // Blocks this job, because it cannot be preempted and would borrow GPUs that a quota promises.
   // Other jobs of its job class may be preemptible.
   void block_by_promise(const state::Job& job) {
-    promised_away_.emplace(job.leaf, job.shape);
+    stopped_.by_promise.emplace(job.leaf, job.shape);
     pass_.block_job(job.id);
   }
-  // Records when the rule `minutes` will allow the job that it stops now.
+  // Blocks this job, because a budget has too little left for it. Shorter jobs of the account may
+  // fit. After limits::kMaxBudgetLooks jobs, it blocks all jobs that the budget counts.
+  void block_by_budget(const Binding& rule, const state::Job& job);
+  // Records when the rule `minutes` or `budget` will allow the job that it stops now.
   void wait_for_minutes(const Binding& rule) {
-    must(rule.allows_at > d_.s.now(), "GPU-minutes that stop a job pass later");
+    must(rule.allows_at > d_.s.now(), "a rule that stops a job allows it later");
     d_.set_minutes_due(std::min(d_.s.pass_due().minutes_ms, rule.allows_at));
   }
   // True if a rule stops the job on any placement. Records the rule.
@@ -132,10 +135,15 @@ class PassWalk {
   const std::uint64_t begun_;  // freed_point() when the walk began
   // freed_point() of each shape when it was first passed over
   std::map<ShapeId, std::uint64_t> passed_over_;
-  // job classes for which wait_to_borrow() returned true
-  std::set<std::pair<AccountId, ShapeId>> borrowing_;
-  // classes of jobs that block_by_promise() blocked
-  std::set<std::pair<AccountId, ShapeId>> promised_away_;
+  struct Stopped {
+    // Job classes for which wait_to_borrow() returned true.
+    std::set<std::pair<AccountId, ShapeId>> to_borrow;
+    // Classes of jobs that block_by_promise() blocked.
+    std::set<std::pair<AccountId, ShapeId>> by_promise;
+    // How many jobs each budget has stopped, by its account and product.
+    std::map<std::pair<AccountId, ProductId>, int> by_budget;
+  };
+  Stopped stopped_;
   const TargetShareRule rule_;
   ReadyQueue::Pass pass_;
 };

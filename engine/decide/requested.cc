@@ -181,6 +181,7 @@ ApplyOutcome apply(State& state, Observed& observed, Search& search, PassMemory&
   must(state.now() >= input.time_ms, "time does not go back");
   if (std::holds_alternative<in::Pass>(input.body)) state.advance_tick();
   close_days(d);
+  turn_budgets(d);
   if (reused) {
     refuse_reused(d, used_at);
     return std::move(d.out);

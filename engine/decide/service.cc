@@ -49,9 +49,9 @@ void decide(Decision& d, const in::SetPolicy& i) {
     d.refuse({ErrorCode::kInvalid, field, std::to_string(got) + "ms", want}, "policy");
   };
   if (i.edit.expects && !(i.edit.expected == d.s.policy())) {
-    return d.refuse({ErrorCode::kConflict, "policy", "",
-                     "the policy was changed meanwhile; read it again"},
-                    "policy");
+    return d.refuse(
+        {ErrorCode::kConflict, "policy", "", "the policy was changed meanwhile; read it again"},
+        "policy");
   }
   if (p == d.s.policy()) return;
   if (p.half_life_ms < 0 || (p.half_life_ms > 0 && p.half_life_ms < kMinuteMs)) {
@@ -86,6 +86,7 @@ void decide(Decision& d, const in::SetPolicy& i) {
   if (i.edit.validate_only) return;
   d.emit(fact::PolicySet{p, d.stamp(i.edit.reason)});
   must(d.s.policy() == p, "the policy is as the edit says");
+  keep_within_budgets(d);
 }
 
 void decide(Decision& d, const in::Finalize& i) {

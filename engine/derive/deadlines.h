@@ -41,7 +41,9 @@ std::optional<std::pair<TimeMs, JobId>> next_end(const State& s);
 //   - the begin or end of a drain
 //   - the removal of a node from its former clique
 //   - the end of a day, or a due ledger row
-//   - GPU-minutes in flight that have fallen far enough for a waiting job
+//   - GPU-minutes in flight that have fallen far enough for a waiting job, or a budget that allows
+//     this job
+//   - a turn of the budgets (accounting/quota/account_budgets.h)
 std::optional<TimeMs> next_deadline(const State& s);
 
 }  // namespace subak::derive

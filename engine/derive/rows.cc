@@ -200,7 +200,7 @@ std::vector<AccountRow> account_rows(const State& s, TimeMs t) {
     must(share >= 0 && share <= 1.0 + 1e-9, "a share is a part of the whole");
     row.share_factor =
         share > 0 ? std::exp2(-(root_usage > 0 ? usage / root_usage : 0) / share) : 0;
-    row.surplus_gpu_seconds = s.tree().surplus(id, t) / GpuTime::kRawPerGpuSecond;
+    row.surplus_gpu_seconds = surplus_of(s.tree(), id, t) / GpuTime::kRawPerGpuSecond;
     row.usage_total = s.tree().usage_undecayed(id, t);
     row.held = node.holdings.held();
     row.running = node.holdings.running();

@@ -33,8 +33,10 @@ Reason promised(const State& s, const Binding& b, const std::string& path) {
 Reason extra_limit(const State& s, const Binding& b, const std::string& path) {
   const std::string product =
       b.product ? std::string(s.fleet().products().name(b.product)) : std::string();
-  Reason r = make_reason(b.never ? ReasonToken::kExceedsMaxQuota : ReasonToken::kWaitingForQuota,
-                         path, rule_text(b, "account " + path, product) + "; " + present_text(b));
+  const ReasonToken now =
+      b.kind == BindingKind::kBudget ? ReasonToken::kBudgetSpent : ReasonToken::kWaitingForQuota;
+  Reason r = make_reason(b.never ? ReasonToken::kExceedsMaxQuota : now, path,
+                         rule_text(b, "account " + path, product) + "; " + present_text(b));
   if (b.kind != BindingKind::kLimit) return r;
   r.need = b.need;
   r.have = b.have;

@@ -174,13 +174,17 @@ void ForecastRun::advance(TimeMs t) {
   settle();
 }
 
-// Once no job holds GPUs, only the end of a wait, a hold or a drain lets a job start.
+// Once no job holds GPUs, only these let a job start: the end of a wait, a hold or a drain, and a
+// budget that has more left.
 std::optional<TimeMs> ForecastRun::next_time() const {
   if (!ends_.empty()) {
     const TimeMs end = ends_.top().at_ms;
     return std::min(end, derive::next_deadline(state_).value_or(end));
   }
   std::optional<TimeMs> next = state_.node_backoff().next_end();
+  if (const TimeMs allowed_ms = state_.pass_due().minutes_ms; allowed_ms < state::kNever) {
+    next = std::min(next.value_or(allowed_ms), allowed_ms);
+  }
   const auto consider = [&next](const auto& due) {
     if (due && due->first < next.value_or(state::kNever)) next = due->first;
   };

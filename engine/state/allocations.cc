@@ -21,6 +21,11 @@ JobSums sums_of(MilliGpu milligpu, TimeMs end_ms) {
   return {0, milligpu, GpuTime::of(milligpu, end_ms)};
 }
 
+// What the pod holds, for the budgets of its account. `end_ms`: the expected end of its job.
+BudgetUse use_of(const Fleet& fleet, const Job& job, const PodSlot& slot, TimeMs end_ms) {
+  return {job.leaf, fleet.product_of(slot.node), {slot.milligpu, end_ms}};
+}
+
 // The GPUs that all accounts hold and run: the root has the sum.
 struct Totals {
   MilliGpu held = 0, running = 0;
@@ -89,6 +94,7 @@ void Allocations::take(Job& job, std::uint32_t rank, const PodSlot& slot, TimeMs
   if (!counts(job, slot)) return;
   tree_.add_sums(job.leaf, sums);
   tree_.hold(job.leaf, fleet_.product_of(slot.node), slot.milligpu, now);
+  take_from_budgets(tree_, use_of(fleet_, job, slot, job.of_run->end_ms), now);
   must(totals_of(tree_) == Totals{before.held + slot.milligpu, before.running},
        "the tree holds what was taken");
   advance_tick(now);
@@ -126,6 +132,7 @@ void Allocations::give(Job& job, std::uint32_t rank, TimeMs at, TimeMs now) {
   if (counts(job, pod.slot)) {
     const MilliGpu amount = pod.slot.milligpu;
     tree_.add_sums(job.leaf, -sums);
+    give_to_budgets(tree_, use_of(fleet_, job, pod.slot, job.run().end_ms), at);
     tree_.release(job.leaf, fleet_.product_of(node), amount, pod.is_bound(), at);
     must(totals_of(tree_) == Totals{before.held - (pod.is_bound() ? 0 : amount),
                                     before.running - (pod.is_bound() ? amount : 0)},
@@ -174,6 +181,12 @@ void Allocations::end_changed(const Job& job, TimeMs before) {
     last = pod.slot.node;
     find_free_at(last);
   }
+  const bool has_budgets = !tree_.quota_sums().extra_limits().empty();
+  for (std::size_t i = 0; has_budgets && i < job.pods.size(); ++i) {
+    const Pod& pod = job.pods[i];
+    if (!pod.holds_slot() || !counts(job, pod.slot)) continue;
+    move_end_in_budgets(tree_, use_of(fleet_, job, pod.slot, before), job.run().end_ms);
+  }
   if (job.leaf == kUnassigned || milligpu == 0) return;
   JobSums change = sums_of(milligpu, job.run().end_ms);
   change += -sums_of(milligpu, before);
@@ -196,6 +209,7 @@ void Allocations::assign(const Job& job, TimeMs now) {
     if (!pod.holds_slot() || !counts(job, pod.slot)) continue;
     must(pod.since_ms == now, "what it held before is not charged yet");
     tree_.hold(job.leaf, fleet_.product_of(pod.slot.node), pod.slot.milligpu, now);
+    take_from_budgets(tree_, use_of(fleet_, job, pod.slot, job.run().end_ms), now);
     (pod.is_bound() ? added.running : added.held) += pod.slot.milligpu;
     if (pod.is_bound()) bind(job, rank, now);
     advance_tick(now);
@@ -210,6 +224,27 @@ void Allocations::assign(const Job& job, TimeMs now) {
        "the tree holds what the job holds");
 }
 
+TimeMs Allocations::budget_turn_ms() const {
+  if (!budget_turn_ms_) budget_turn_ms_ = next_budget_turn(tree_);
+  return *budget_turn_ms_;
+}
+
+void Allocations::set_books(AccountId account, const Jobs& jobs, TimeMs now) {
+  subak::set_books(tree_, account, now, [&](BudgetBook& book) {
+    if (tree_.node(account).alloc() == 0) return;
+    each_node([&](NodeId node, std::span<const PodPlace> pods) {
+      if (!book.counts(fleet_.product_of(node))) return;
+      for (const PodPlace& place : pods) {
+        const Job& job = jobs.at(place.job);
+        const PodSlot& slot = job.pods[place.rank].slot;
+        if (!counts(job, slot) || !is_below(tree_, job.leaf, account)) continue;
+        book.take({slot.milligpu, job.run().end_ms}, now);
+      }
+    });
+  });
+  note_budget_turn();
+}
+
 void Allocations::relabel(NodeId node, ProductId before, const Jobs& jobs, TimeMs now) {
   const ProductId after = fleet_.product_of(node);
   if (before == after) return;
@@ -220,6 +255,9 @@ void Allocations::relabel(NodeId node, ProductId before, const Jobs& jobs, TimeM
     if (!counts(job, pod.slot)) continue;
     tree_.release(job.leaf, before, pod.slot.milligpu, pod.is_bound(), now);
     tree_.hold(job.leaf, after, pod.slot.milligpu, now);
+    const BudgetHold hold{pod.slot.milligpu, job.run().end_ms};
+    give_to_budgets(tree_, {job.leaf, before, hold}, now);
+    take_from_budgets(tree_, {job.leaf, after, hold}, now);
     if (pod.is_bound()) bind(job, place.rank, now);
   }
   must(totals_of(tree_) == all, "another name changes no amount");
@@ -248,6 +286,27 @@ void check_sums(const AccountTree& tree, const Jobs& jobs) {
     JobSums sums = tree.node(id).jobs.sums;
     sums.jobs -= tree.node(id).jobs.claiming;
     must(sums == expected[id], "the sums of an account are those of its jobs");
+  }
+}
+
+// Asserts that each book has the holds of the jobs that it counts.
+void check_books(const Fleet& fleet, const AccountTree& tree, const Jobs& jobs) {
+  for (const AccountId id : tree.quota_sums().extra_limits()) {
+    for (const BudgetBook& book : tree.node(id).jobs.budgets) {
+      MilliGpu rate = 0;
+      std::map<TimeMs, MilliGpu> ends;
+      for (const auto& [job_id, job] : jobs.table().all()) {  // any order: sums
+        for (const Pod& pod : job.pods) {
+          if (!pod.holds_slot() || !counts(job, pod.slot) || !is_below(tree, job.leaf, id))
+            continue;
+          if (!book.counts(fleet.product_of(pod.slot.node))) continue;
+          rate += pod.slot.milligpu;
+          const TimeMs end_ms = job.run().end_ms;
+          if (end_ms != 0 && end_ms < kEndless) ends[end_ms] += pod.slot.milligpu;
+        }
+      }
+      must(book.rate() == rate && book.ends() == ends, "a book has the holds of its jobs");
+    }
   }
 }
 
@@ -291,6 +350,7 @@ void Allocations::check(const Jobs& jobs) const {
        "the tree holds what the jobs hold and claim");
   must(totals.running == running, "the tree runs what the jobs run");
   check_sums(tree_, jobs);
+  check_books(fleet_, tree_, jobs);
 }
 
 }  // namespace subak::state

@@ -11,11 +11,13 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <optional>
 #include <span>
 #include <utility>
 #include <vector>
 
 #include "accounting/order.h"
+#include "accounting/quota/account_budgets.h"
 #include "accounting/tree.h"
 #include "core/block_set.h"
 #include "core/ids.h"
@@ -58,6 +60,10 @@ class Allocations {
   }
   // True unless leave_out_books() was called.
   bool keeps_books() const { return keeps_books_; }
+  // Returns when a turn of the budgets is due (accounting/quota/account_budgets.h). kEndless: none
+  // is.
+  // O(1) unless books changed since the last call.
+  TimeMs budget_turn_ms() const;
   // Returns the usage for the order rule kUsageTick, which is the simulator's baseline. nullptr:
   // another rule is in force.
   const UsageTick* tick() const { return tick_.get(); }
@@ -87,6 +93,12 @@ class Allocations {
   // Call it after the node's product has changed. The call counts the node's holds under the new
   // product.
   void relabel(NodeId node, ProductId before, const Jobs& jobs, TimeMs now);
+
+  // Makes the books of an account agree with its spec, after an edit at `now`. O(pods) for a new
+  // budget of an account with holds.
+  void set_books(AccountId account, const Jobs& jobs, TimeMs now);
+  // Call it after books or their periods have changed.
+  void note_budget_turn() { budget_turn_ms_.reset(); }
 
   // Sets the state of the rule kUsageTick; nullptr: another rule is in force. A new UsageTick does
   // not know the running jobs.
@@ -123,6 +135,8 @@ class Allocations {
   // The result of open() for each cluster.
   std::map<ClusterId, BySince> open_;
   std::unique_ptr<UsageTick> tick_;
+  // The result of budget_turn_ms(). nullopt: books changed since.
+  mutable std::optional<TimeMs> budget_turn_ms_;
 };
 
 }  // namespace subak::state

@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "accounting/quota/account_budgets.h"
 #include "core/must.h"
 #include "engine/state/state.h"
 
@@ -32,6 +33,14 @@ std::vector<std::pair<ProductId, MilliGpu>> intern(Fleet& fleet, const ProductAm
   return out;
 }
 
+std::vector<ProductId> products_of_budgets(Fleet& fleet, const std::string& text) {
+  std::vector<ProductId> out;
+  for (const Budget& budget : budgets_of(text)) {
+    out.push_back(budget.product.empty() ? kOfAny : fleet.intern_product(budget.product));
+  }
+  return out;
+}
+
 }  // namespace
 
 void State::on(const fact::ClusterSet& f) {
@@ -54,9 +63,11 @@ void State::on(const fact::ClusterSynced& f) {
   const state::Cluster& cluster = clusters_.at(f.id);
   must(cluster.since_ms <= fact_ms(), "a list was lost before it is complete again");
   const bool again = f.synced && !cluster.synced && cluster.since_ms != 0;
-  if (again && !log_.restoring()) jobs_.put_off(f.id, fact_ms() - cluster.since_ms);
+  const bool puts_off = again && !log_.restoring();
+  if (puts_off) jobs_.put_off(f.id, fact_ms() - cluster.since_ms);
   clusters_.apply(f);
   must(cluster.synced == f.synced, "a cluster is as its fact says");
+  if (puts_off && !tree_.quota_sums().extra_limits().empty()) plan_ends();  // jobs that budgets end
   pass_due_.now = true;
 }
 
@@ -128,16 +139,22 @@ void State::on(const fact::AccountSet& f) {
        "revisions count on one by one");
   const bool fresh = !tree_.exists(f.id) && !log_.restoring();
   const bool limits = tree_.exists(f.id) && tree_.node(f.id).spec.time_limits != f.spec.time_limits;
+  const bool budgets = tree_.exists(f.id) ? tree_.node(f.id).spec.budgets != f.spec.budgets
+                                          : !f.spec.budgets.empty();
   tree_.set(f.id, f.spec, f.revision, now(), intern(fleet_, f.spec.quota),
             intern(fleet_, f.spec.limit),
             {intern(fleet_, parse_borrow(f.spec.borrow, "borrow").value().by_product),
              intern(fleet_, parse_borrow(f.spec.lend, "lend").value().by_product),
-             intern(fleet_, parse_user_limits(f.spec.user_limits, "user_limits").value().gpus)});
+             intern(fleet_, parse_user_limits(f.spec.user_limits, "user_limits").value().gpus),
+             products_of_budgets(fleet_, f.spec.budgets)});
+  if (budgets || (tree_.node(f.id).jobs.budgets.empty() && !f.spec.budgets.empty())) {
+    allocations_.set_books(f.id, jobs_, now());
+  }
   if (fresh) tree_.begin_at_mean(f.id, now());
   // A new user is no edit, because Subak creates users itself.
   if (!log_.restoring() && (!fresh || !f.spec.user)) tree_.set_revision(seq());
   must(tree_.exists(f.id) && tree_.node(f.id).revision == f.revision, "an edit has its revision");
-  if (limits) plan_ends();
+  if (limits || budgets) plan_ends();
   remember(f.edit, {now(), JobId(), f.id, f.revision});
   pass_due_.now = true;
 }
@@ -147,6 +164,7 @@ void State::on(const fact::AccountDeleted& f) {
   claims_.note_outside_event(log_);
   must(jobs_.ready().queued_jobs(f.id) == 0, "nothing of an account that goes waits");
   tree_.remove(f.id, now());
+  allocations_.note_budget_turn();
   tree_.set_revision(seq());
   must(tree_.node(f.id).removed, "an account that went is kept as such");
   remember(f.edit, {now(), JobId(), f.id, 0});
@@ -166,6 +184,22 @@ void State::on(const fact::Charged& f) {
   allocations_.charged(job, rank, f.row.to_ms);
   must(job.pods[rank].since_ms == f.row.to_ms, "a pod is charged up to its row");
   leap_.charged(seq(), f.row);
+  if (f.row.payer != job.leaf && job.leaf != kUnassigned) {
+    const ProductId product = fleet_.product_of(f.row.node);
+    refund_to_budgets(tree_, job.leaf, product, f.row.amount());
+  }
+}
+
+void State::on(const fact::BudgetPeriodSet& f) {
+  const PeriodSpan span{f.from_ms, f.to_ms};
+  if (log_.restoring()) {
+    tree_.budgets(f.account).at(f.index).restore({span, f.until_ms, f.base.get()});
+  } else {
+    make_turn(tree_, {{f.kind, f.fixed_ms}, span, f.until_ms});
+    plan_ends();
+    pass_due_.now = true;
+  }
+  allocations_.note_budget_turn();
 }
 
 void State::on(const fact::Reserved& f) {

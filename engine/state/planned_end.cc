@@ -1,5 +1,6 @@
 #include "engine/state/planned_end.h"
 
+#include "accounting/quota/account_budgets.h"
 #include "core/limits.h"
 #include "core/must.h"
 
@@ -22,6 +23,7 @@ bool has_end(const Job& job) {
 
 bool enforces_limit(const State& s, const Job& job) {
   if (!job.is_ours() || job.time_limit_ms == 0) return false;
+  if (job.leaf != kUnassigned && has_hard_budget(s.tree(), job.leaf)) return true;
   for (AccountId id = job.leaf == kUnassigned ? AccountId() : job.leaf; id;
        id = s.tree().node(id).parent) {
     const TimeLimits said = s.tree().node(id).spec.time_limits;
@@ -36,6 +38,21 @@ bool trusts_limit(const State& s, const Job& job) {
   return !job.shape || !s.jobs().limit_record().overran_lately(job, s.fleet().request(job.shape));
 }
 
+bool ends_by_budget(const State& s, const Job& job) {
+  return job.time_limit_ms == 0 && job.is_ours() && job.leaf != kUnassigned &&
+         has_hard_budget(s.tree(), job.leaf);
+}
+
+// Returns when a job without a time limit has to be gone by the periods of its accounts' hard
+// budgets. kEndless: the policy's default counts instead, or there is no such budget.
+static TimeMs end_by_budget(const State& s, const Job& job) {
+  if (!ends_by_budget(s, job)) return kEndless;
+  const bool asked = job.state == JobState::kEnding && job.stop == Cause::kBudget;
+  const TimeMs asked_ms = asked && job.until_ms != 0 ? job.until_ms : kEndless;
+  if (s.policy().default_time_limit_ms != 0) return asked_ms;
+  return std::min(asked_ms, budget_until(s.tree(), job.leaf));
+}
+
 TimeMs limit_end(const State& s, const Job& job, TimeMs started_ms) {
   must(job.time_limit_ms != 0, "only a job with a time limit ends by it");
   return started_ms + job.time_limit_ms + s.policy().time_limit_grace_ms;
@@ -44,6 +61,9 @@ TimeMs limit_end(const State& s, const Job& job, TimeMs started_ms) {
 TimeMs planned_end(const State& s, const Job& job, TimeMs started_ms, std::uint32_t overruns) {
   if (enforces_limit(s, job)) {
     return doubled(limit_end(s, job, started_ms), limits::kEndingMs, overruns);
+  }
+  if (const TimeMs end_ms = end_by_budget(s, job); end_ms < kEndless) {
+    return doubled(end_ms - limits::kEndingMs, limits::kEndingMs, overruns);
   }
   const DurationMs limit_ms =
       job.time_limit_ms != 0 ? job.time_limit_ms : s.policy().default_time_limit_ms;
@@ -77,6 +97,8 @@ void State::plan_end(Job& job) {
   must(end >= started_ms, "a job ends after it started");
   const bool asked = job.state == JobState::kEnding;
   TimeMs due = end;
+  const bool by_default = policy_.default_time_limit_ms != 0 && state::ends_by_budget(*this, job);
+  if (!asked && by_default) due = std::max(started_ms, end - limits::kEndingMs);
   if (!asked && state::enforces_limit(*this, job)) due = state::limit_end(*this, job, started_ms);
   jobs_.set_end(job, end, due >= kNever ? 0 : due);
   if (end != before) allocations_.end_changed(job, before);
@@ -93,7 +115,8 @@ void State::on(const fact::JobOverran& f) {
   Job& job = jobs_.writable(f.id);
   must(f.attempt == job.attempt && state::has_end(job), "who overruns has an attempt");
   must(f.times > job.overruns && f.times <= limits::kMaxOverruns, "overruns are counted");
-  must(job.run().end_ms <= now(), "who overruns was to have ended");
+  const DurationMs early_ms = state::ends_by_budget(*this, job) ? limits::kEndingMs : 0;
+  must(job.run().end_ms <= now() + early_ms, "who overruns was to have ended");
   jobs_.overran(job, f.times);
   plan_end(job);
   pass_due_.now = true;

@@ -23,6 +23,11 @@ bool has_end(const Job& job);
 // True if Subak ends the job after its own time limit. False for a job without a time limit, and
 // for an adopted or foreign job. O(depth).
 bool enforces_limit(const State& s, const Job& job);
+// True if hard budgets say when the job ends: Subak started it, it has no time limit, and an
+// account on its path has a hard budget. The job holds GPU time for the policy's default time
+// limit, or else until the end of a period. Then it holds GPU time again, or Subak asks it to end.
+// O(depth).
+bool ends_by_budget(const State& s, const Job& job);
 // True if other jobs may rely on this job to end by its limit. The job must have a limit that it
 // has not overrun. In addition, the limit must be enforced, or similar jobs must have stayed within
 // their limits lately (limit_record.h). O(log kinds of jobs).

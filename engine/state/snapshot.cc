@@ -28,6 +28,18 @@ void snapshot_accounts(const AccountTree& tree, const FactSink& sink) {
   }
 }
 
+void snapshot_budgets(const AccountTree& tree, const FactSink& sink) {
+  for (const AccountId id : tree.quota_sums().extra_limits()) {
+    const std::vector<BudgetBook>& books = tree.node(id).jobs.budgets;
+    for (std::uint32_t i = 0; i < books.size(); ++i) {
+      const BudgetBook::State state = books[i].state();
+      const BudgetPeriod& period = books[i].budget().period;
+      sink(fact::BudgetPeriodSet{period.kind, period.fixed_ms, state.span.from_ms, state.span.to_ms,
+                                 state.until_ms, id, i, StoredGpuTime::of(state.base)});
+    }
+  }
+}
+
 // Writes the meters of removed accounts too, because an account that is created again continues its
 // meters.
 void snapshot_meters(const AccountTree& tree, const FactSink& sink) {
@@ -117,6 +129,7 @@ void snapshot_before_live(const State& s, const FactSink& sink, SnapshotParts wh
   }
   s.node_backoff().snapshot(sink);
   snapshot_accounts(s.tree(), sink);
+  snapshot_budgets(s.tree(), sink);  // the planned ends of jobs depend on the periods
 }
 
 void snapshot_books(const State& s, const FactSink& sink, SnapshotParts what) {
@@ -125,7 +138,9 @@ void snapshot_books(const State& s, const FactSink& sink, SnapshotParts what) {
     const Job& job = s.jobs().at(id);
     if (with_books || s.jobs().limit_record().rests_on(job)) snapshot_job(s.fleet(), job, sink);
   }
-  snapshot_meters(s.tree(), sink);  // after the jobs, whose holds would otherwise count twice
+  // After the jobs, whose holds would otherwise count twice.
+  snapshot_meters(s.tree(), sink);
+  snapshot_budgets(s.tree(), sink);
   if (with_books) snapshot_ledger(s.ledger(), sink);
 }
 

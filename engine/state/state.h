@@ -127,6 +127,7 @@ class State {
   void on(const fact::Charged& f);
   void on(const fact::Reserved& f);
   void on(const fact::Claimed& f);
+  void on(const fact::BudgetPeriodSet& f);
   void on(const fact::NodeBilled& f);
   void on(const fact::MetersSnapshot& f);
   void on(const fact::LedgerSnapshot& f);

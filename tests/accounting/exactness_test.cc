@@ -199,7 +199,7 @@ class World {
   }
   void compare(AccountId id, Node& node) {
     check(tree_.usage(id, now_), node.usage);
-    check(tree_.surplus(id, now_), node.surplus);
+    check(surplus_of(tree_, id, now_), node.surplus);
     ASSERT_EQ(tree_.usage_undecayed(id, now_), node.usage.undecayed(now_)) << id.value;
     ASSERT_EQ(tree_.node(id).alloc(), node.alloc);
   }

@@ -63,7 +63,7 @@ TEST_F(TreeAllocTest, AnEndReportedLateIsStillExact) {
   DecayedMeter surplus;  // falls at the node's last change
   surplus.change_rate(tree.clock(), 8000, now);
   surplus.change_rate(tree.clock(), -7000, now + kHourMs);
-  EXPECT_NEAR(tree.surplus(ml, t) / surplus.value(tree.clock(), t), 1, 1e-9);
+  EXPECT_NEAR(surplus_of(tree, ml, t) / surplus.value(tree.clock(), t), 1, 1e-9);
   tree.check_invariants();
 }
 
@@ -77,7 +77,7 @@ TEST_F(TreeAllocTest, AnEndReportedAfterAQuotaEditKeepsThePastSurplus) {
   surplus.change_rate(tree.clock(), 10'000, start);
   surplus.change_rate(tree.clock(), -10'000, now);
   const TimeMs t = now + kHourMs;
-  EXPECT_NEAR(tree.surplus(a, t) / surplus.value(tree.clock(), t), 1, 1e-9);
+  EXPECT_NEAR(surplus_of(tree, a, t) / surplus.value(tree.clock(), t), 1, 1e-9);
   EXPECT_EQ(tree.usage_undecayed(a, t), GpuTime::of(10'000, kHourMs / 2));
 }
 
@@ -122,7 +122,7 @@ TEST_F(TreeAllocTest, DecayedReadsAtOneInstant) {
   const TimeMs t = now + 7 * kDayMs;
   const DecayInstant instant = tree.clock().at(t);
   EXPECT_EQ(tree.usage(ml, instant), tree.usage(ml, t));
-  EXPECT_EQ(tree.sort_surplus(ml, instant), tree.surplus(ml, t));
+  EXPECT_EQ(tree.sort_surplus(ml, instant), surplus_of(tree, ml, t));
   EXPECT_NEAR(tree.usage(ml, t) / (4000 * tree.clock().mean_life_ms()), 1, 1e-14);
 }
 
@@ -163,7 +163,7 @@ TEST_F(TreeAllocTest, AnotherHalfLifeStartsTheMetersAnew) {
   EXPECT_EQ(tree.usage(a, now), 0);
   const double full = 8000 * tree.clock().mean_life_ms();
   EXPECT_NEAR(tree.usage(ml, now + kHourMs) / full, 0.5, 1e-14);
-  EXPECT_NEAR(tree.surplus(a, now + kHourMs) / full, 5.0 / 16, 1e-14);
+  EXPECT_NEAR(surplus_of(tree, a, now + kHourMs) / full, 5.0 / 16, 1e-14);
   EXPECT_EQ(tree.usage_undecayed(ml, now + 5), GpuTime::of(9000, kDayMs) + GpuTime::of(8000, 5));
 }
 

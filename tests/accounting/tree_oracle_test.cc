@@ -247,7 +247,7 @@ class TreeOracleTest : public ::testing::TestWithParam<int> {
       const double bound = 1e-12 * 1e7 * tree.clock().mean_life_ms();
       ASSERT_NEAR(tree.usage(id, now),
                   static_cast<double>(oracle.decayed(id, now, kHalfLife, false)), bound);
-      ASSERT_NEAR(tree.surplus(id, now),
+      ASSERT_NEAR(surplus_of(tree, id, now),
                   static_cast<double>(oracle.decayed(id, now, kHalfLife, true)), bound);
       const ProductId product(static_cast<std::uint16_t>(random.below(kProducts + 1)));
       const MilliGpu extra = 125 * random.below(64);

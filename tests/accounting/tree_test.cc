@@ -233,12 +233,12 @@ TEST_F(AccountTreeTest, AShareEditKeepsTheOrderContinuous) {
   tree.hold(ml, h100, 8000, now);
   now += kDayMs;
   const double before = tree.sort_surplus(ml, now) / 10;
-  const double surplus = tree.surplus(ml, now);
+  const double surplus = surplus_of(tree, ml, now);
   for (const std::int64_t shares : {25, 3, 3, 10}) {
     spec.shares = shares;
     set(spec);
     EXPECT_NEAR(tree.sort_surplus(ml, now) / static_cast<double>(shares) / before, 1, 1e-12);
-    EXPECT_EQ(tree.surplus(ml, now), surplus);
+    EXPECT_EQ(surplus_of(tree, ml, now), surplus);
   }
   EXPECT_NEAR(tree.sort_surplus(ml, now) / surplus, 1, 1e-12);  // back where it was
 }
@@ -261,7 +261,7 @@ TEST_F(AccountTreeTest, SharesFromOrToZeroAdjustNothing) {
   const AccountId ml = set(spec);
   tree.hold(ml, h100, 8000, now);
   now += kDayMs;
-  const double surplus = tree.surplus(ml, now);
+  const double surplus = surplus_of(tree, ml, now);
   for (const std::int64_t shares : {5, 0}) {
     spec.shares = shares;
     set(spec);
@@ -276,9 +276,9 @@ TEST_F(AccountTreeTest, AQuotaEditMovesTheSurplusFromThenOn) {
   set_quota(a, {{h100, 8000}});  // of ml too, which has none of its own
   for (const AccountId id : {a, ml, kRootAccount}) {
     EXPECT_EQ(tree.node(id).meters.surplus_rate(), 0);
-    const double then = tree.surplus(id, now);
+    const double then = surplus_of(tree, id, now);
     EXPECT_GT(then, 0);
-    EXPECT_NEAR(tree.surplus(id, now + 7 * kDayMs) / then, 0.5, 1e-12);
+    EXPECT_NEAR(surplus_of(tree, id, now + 7 * kDayMs) / then, 0.5, 1e-12);
   }
   tree.check_invariants();
 }

@@ -32,7 +32,9 @@ inline void add_account(AccountsView& accounts, AccountSpec spec) {
   row.borrow = borrow.total;
   row.borrow_of = by_id(borrow.by_product);
   const UserLimits users = parse_user_limits(spec.user_limits, "user_limits").value();
-  row.extra = extra_limits_of(spec, by_id(users.gpus));
+  BorrowAmounts by_product;
+  by_product.user_gpus = by_id(users.gpus);
+  row.extra = extra_limits_of(spec, by_product);
   const auto path = std::make_shared<const std::string>(spec.path);
   for (const std::string& ns : spec.namespaces) {
     accounts.by_namespace = accounts.by_namespace.changed({{ns, path}});

@@ -114,16 +114,29 @@ void answer_lending(const AccountRow::Lending& lending, std::ostream& out) {
   }
 }
 
+void answer_budgets(const Engine& engine, std::ostream& out) {
+  const AccountTree& tree = engine.accounts();
+  for (const AccountId id : tree.preorder()) {
+    for (const BudgetBook& book : tree.node(id).jobs.budgets) {
+      const BudgetFigures now = book.at(engine.now());
+      out << "= " << tree.node(id).spec.path << " " << budgets_text({book.budget()})
+          << " spent=" << gpu_hours_text(now.spent) << " held=" << gpu_hours_text(now.held)
+          << " left=" << gpu_hours_text(now.left()) << "\n";
+    }
+  }
+}
+
 std::string ask(const Engine& engine, const std::string& question) {
   std::istringstream in(question);
   std::string verb, what;
   in >> verb >> what;
   std::ostringstream out;
   const bool known = verb == "why" || verb == "claims" || verb == "queue" || verb == "would" ||
-                     verb == "shares" || verb == "bill" || verb == "pass";
+                     verb == "shares" || verb == "bill" || verb == "pass" || verb == "budgets";
   if (!known) ADD_FAILURE() << "no such question: " << question;
   if (verb == "why") answer_why(engine, what, out);
   if (verb == "would") answer_would(engine, out);
+  if (verb == "budgets") answer_budgets(engine, out);
   if (verb == "claims") answer_claims(engine, what == "would", out);
   if (verb == "queue") {
     for (const JobRow& row : engine.queue(100)) out << "= " << describe(row) << "\n";

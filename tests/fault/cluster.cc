@@ -335,7 +335,8 @@ bool Cluster::evict(const Effect& effect, const EffectPod& pod) {
   const auto known = pods_.find(name_of(launched_ref(effect, pod)));
   if (known == pods_.end()) return false;
   const PodRecord& record = known->second.record;
-  const bool people = effect.cause == Cause::kCancelled || effect.cause == Cause::kTimeLimit;
+  const bool people = effect.cause == Cause::kCancelled || effect.cause == Cause::kTimeLimit ||
+                      effect.cause == Cause::kBudget;
   if (!pod.uid.empty() && !people) {
     if (record.gated) complaints_.push_back(pod.uid + " was evicted with its gate closed");
     if (!record.controlled) complaints_.push_back(pod.uid + " was evicted, and nobody remakes it");

@@ -182,6 +182,7 @@ void World::release_everything() {
     account.spec = engine.accounts().node(id).spec;
     if (account.spec.path.empty() || account.spec.user) continue;
     account.spec.limit.clear();
+    account.spec.budgets.clear();
     account.spec.held = account.spec.draining = false;
     account.reason = "test";
     ask(std::move(account));

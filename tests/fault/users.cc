@@ -40,6 +40,9 @@ std::vector<in::Body> Users::set_up(sim::Rng& rng, bool reclaims) {
     const bool below = account.spec.path.find('.') != std::string::npos;
     const MilliGpu most = below ? promised : 12'000;
     if (rng.percent(50)) account.spec.quota = {{kAnyProduct, rng.between(1, most / 1000) * 1000}};
+    // A third of the worlds have budgets.
+    const bool budgets = policy.hold_ms / kMinuteMs % 3 == 0;
+    if (budgets) account.spec.budgets = below ? "3h/30m,soft=1h/hour" : "9h/hour,40h/total";
     promised = below || account.spec.quota.empty() ? 12'000 : account.spec.quota[0].milligpu;
     all.emplace_back(std::move(account));
   }
@@ -102,6 +105,8 @@ in::Body Users::edit() {
   account.reason = "test";
   if (rng_.percent(40)) account.spec.quota = {{kAnyProduct, rng_.between(1, 12) * 1000}};
   if (rng_.percent(40)) account.spec.limit = {{kAnyProduct, rng_.between(4, 16) * 1000}};
+  constexpr const char* kBudgets[] = {"2h/30m", "", "soft=1h/total", "9h/hour", ""};
+  account.spec.budgets = kBudgets[serial_ % std::size(kBudgets)];
   account.spec.held = rng_.percent(10);
   if (rng_.percent(20)) account.spec.time_limits = TimeLimits::kEnforced;
   account.spec.draining = rng_.percent(5);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "tests/oracle/oracle_budgets.h"
 #include "tests/oracle/oracle_quota.h"
 #include "tests/oracle/oracle_text.h"
 
@@ -29,16 +30,19 @@ void Oracle::saw(const Input& input, const ApplyOutcome& outcome) {
   if (stale && !outcome.reply.error) wrong("an old session's word was taken");
   for (const Fact& f : outcome.facts) {
     const bool days_end = std::holds_alternative<fact::NodeBilled>(f.body) ||
-                          std::holds_alternative<fact::Charged>(f.body);
+                          std::holds_alternative<fact::Charged>(f.body) ||
+                          OracleBudgets::is_of_turn(f.body);
     if (stale && !days_end) wrong("an old session's word changed something");
     if (f.time_ms != now_) wrong("a fact of another time than its input");
     if (OracleQuota(*this).is_outside_event(f.body)) ++calm_.events;
+    OracleBudgets::note(*this, f.body);
     std::visit([this](const auto& body) { on(body); }, f.body);
   }
   if (!outcome.reply.error) {
     note_light(input);
     judge_light();
   }
+  OracleBudgets::note_excuses(*this);
   for (const Effect& effect : outcome.effects) judge_effect(effect);
   judge_gangs();
   if (in_pass_ && options_.judge_order) judge_nobody_waits();
@@ -102,7 +106,7 @@ void Oracle::on(const fact::ClusterSynced& f) {
   for (Cluster& c : clusters_) {
     if (c.id != f.id) continue;
     if (f.session < c.session) wrong("a session came back");
-    c = {c.id, c.name, f.synced, f.owned, f.session};
+    c = {c.id, c.name, f.synced, f.owned, f.session, c.since};
   }
 }
 
@@ -191,6 +195,7 @@ void Oracle::on(const fact::AccountSet& f) {
     a = &accounts_.emplace_back();
     a->id = f.id;
     a->spec.shares = f.spec.shares;
+    a->budgets = calm_.fresh_budgets;
     const std::size_t cut = f.spec.path.find_last_of("./");
     const std::string parent = cut == std::string::npos ? "" : f.spec.path.substr(0, cut);
     for (const Account& other : accounts_) {
@@ -325,6 +330,7 @@ void Oracle::on(const fact::StopAsked& f) {
   Job* const j = job(f.id);
   if (f.attempt != j->attempt) wrong(name(f.id, 0) + " is to end in another attempt");
   if (f.cause == Cause::kTimeLimit) judge_limit(*j);
+  if (f.cause == Cause::kBudget) OracleBudgets::judge_stop(*this, *j);
   if (f.cause == Cause::kPreempted) judge_taken(*j), ++calm_.taken, j->last.taken_at = calm_.events;
   drop_claim(f.id);
   unreserve(f.id);

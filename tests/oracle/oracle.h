@@ -58,11 +58,20 @@ class Oracle {
   std::size_t fills() const { return fills_; }       // starts on nodes reserved for another job
 
  private:
+  friend class OracleBudgets;
   friend class OracleLimits;
   friend class OracleQuota;
   struct Step {  // of a rate
     TimeMs t = 0;
     MilliGpu level = 0;
+  };
+  struct BudgetMemory {  // one budget of an account
+    Budget budget;
+    PeriodSpan span;
+    TimeMs until = 0;
+    GpuTime base;             // used before the period
+    bool relabelled = false;  // a node got another product
+    bool excused = false;     // some job could not be ended in time
   };
   struct Account {
     AccountId id, parent;
@@ -70,6 +79,7 @@ class Oracle {
     bool live = true;
     std::int64_t revision = 0;
     TimeMs last_change = 0;  // of its allocation, or of its quota
+    std::vector<BudgetMemory> budgets;
     std::vector<Step> surplus;
     std::vector<std::pair<TimeMs, long double>> adjustments;
   };
@@ -138,6 +148,7 @@ class Oracle {
     struct Last {
       Cause ended = Cause::kNone;  // of its last attempt
       std::uint64_t taken_at = 0;  // Calm::events when it was preempted last; 0: never
+      bool late = false;           // it was asked to end, and the deadline for that has passed
     };
     Last last;
   };
@@ -159,6 +170,7 @@ class Oracle {
     std::string name;
     bool synced = false, owned = false;
     std::uint64_t session = 0;
+    TimeMs since = 0;  // its events are not known since then
   };
   struct Choice {
     const Job* job = nullptr;
@@ -371,8 +383,9 @@ class Oracle {
   std::vector<fact::Reserved> reserved_;
   std::vector<fact::Claimed> claims_;  // in force
   struct Calm {
-    std::size_t taken = 0;     // jobs taken back
-    std::uint64_t events = 1;  // outside events, and one
+    std::size_t taken = 0;                    // jobs taken back
+    std::uint64_t events = 1;                 // outside events, and one
+    std::vector<BudgetMemory> fresh_budgets;  // of the account that the present fact makes
   };
   Calm calm_;
   bool claimed_now_ = false;  // the job that starts had a claim

@@ -234,7 +234,7 @@ void Oracle::judge_end(const Job& j, const fact::AttemptEnded& f) {
 // never ends a pod that can still be placed.
 void Oracle::judge_effect(const Effect& effect) {
   if (effect.kind != EffectKind::kEvict || effect.cause == Cause::kCancelled) return;
-  if (effect.cause == Cause::kTimeLimit) return;
+  if (effect.cause == Cause::kTimeLimit || effect.cause == Cause::kBudget) return;
   const Job* const j = job(effect.job);
   if (j == nullptr || j->origin != JobOrigin::kPods) return;
   for (const EffectPod& pod : effect.pods) {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "tests/oracle/oracle_budgets.h"
 #include "tests/oracle/oracle_quota.h"
 #include "tests/oracle/oracle_text.h"
 
@@ -59,6 +60,8 @@ std::string OracleLimits::stops(const Oracle::Job& j, const ProductAmounts& gpus
   MilliGpu all = 0;
   for (const ProductAmount& a : gpus) all += a.milligpu;
   if (!allow_minutes(j, all)) return "GPU-minutes";
+  const std::string budget = OracleBudgets(o_).stops(j, gpus);
+  if (!budget.empty()) return budget;
   std::string out;
   each(j.leaf, [&](const JobLimits& limits, const ProductAmounts& of_user, AccountId id) {
     if (limits.jobs && jobs_at(id) + 1 > *limits.jobs) out = "jobs";

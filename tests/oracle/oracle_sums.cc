@@ -4,6 +4,7 @@
 
 #include "core/limits.h"
 #include "tests/oracle/oracle.h"
+#include "tests/oracle/oracle_budgets.h"
 #include "tests/oracle/oracle_text.h"
 
 namespace subak::sim {
@@ -195,6 +196,7 @@ void Oracle::judge_days(const Engine& engine) {
 void Oracle::compare(const Engine& engine) {
   judge_days(engine);
   compare_accounts(engine);
+  OracleBudgets::compare(*this, engine);
   compare_fleet(engine);
   compare_jobs(engine);
 }
@@ -217,7 +219,8 @@ void Oracle::compare_accounts(const Engine& engine) {
     if (tree.usage_undecayed(a.id, now_) != undecayed(a.id)) wrong(who + "used another amount");
     if (std::abs(tree.usage(a.id, now_) - usage(a.id)) > scale) wrong(who + "decayed usage is off");
     if (!options_.judge_surplus) continue;
-    if (std::abs(tree.surplus(a.id, now_) - surplus(a.id)) > scale) wrong(who + "surplus is off");
+    if (std::abs(surplus_of(tree, a.id, now_) - surplus(a.id)) > scale)
+      wrong(who + "surplus is off");
     if (std::abs(tree.sort_surplus(a.id, now_) - sort_surplus(a.id)) > 2 * scale) {
       wrong(who + "surplus with adjustments is off");
     }

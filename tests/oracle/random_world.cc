@@ -64,6 +64,20 @@ void add_limits(Rng& rng, AccountSpec& spec) {
   spec.user_limits = std::move(list);
 }
 
+// Budgets, small enough that jobs meet them.
+void add_budgets(Rng& rng, AccountSpec& spec) {
+  constexpr const char* kPeriods[] = {"30m", "hour", "5h", "day", "week", "month", "total"};
+  if (!rng.percent(60)) return;
+  const std::int64_t count = rng.between(1, 2);
+  for (std::int64_t i = 0; i < count; ++i) {
+    if (i > 0) spec.budgets += ",";
+    if (rng.percent(20)) spec.budgets += "soft=";
+    if (rng.percent(25)) spec.budgets += "NVIDIA-H100-80GB-HBM3=";
+    const std::size_t period = rng.below(std::size(kPeriods));
+    spec.budgets += std::to_string(rng.between(1, 8 << period)) + "h/" + kPeriods[period];
+  }
+}
+
 }  // namespace
 
 // Chooses the time settings of a policy.
@@ -272,6 +286,7 @@ in::Body RandomWorld::edit_account() {
   if (rng_.percent(20)) set.spec.time_limits = static_cast<TimeLimits>(1 + rng_.below(2));
   // Some plain worlds and some others have such limits.
   if (options_.seed % 4 == 3 || options_.seed % 8 == 2) add_limits(rng_, set.spec);
+  if (options_.seed % 8 == 5 || options_.seed % 16 == 6) add_budgets(rng_, set.spec);
   set.validate_only = rng_.percent(5);
   set.reason = "random";
   return set;

@@ -132,6 +132,7 @@ bool free_account(Engine& engine, const std::string& subject) {
   set.spec.limit.clear();
   set.spec.borrow.clear();
   set.spec.lend.clear();
+  set.spec.budgets.clear();
   set.reason = "test";
   return apply(engine, set);
 }
@@ -299,6 +300,7 @@ bool mend(Engine& engine, const Explanation& why, const Reason& reason) {
       }
       return free_account(engine, reason.subject);
     case ReasonToken::kWaitingForQuota:
+    case ReasonToken::kBudgetSpent:
     case ReasonToken::kExceedsMaxQuota:
       if (is_promise(reason)) {
         Policy policy = engine.policy();

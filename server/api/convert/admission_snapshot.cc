@@ -180,7 +180,13 @@ class CopyReader {
     row.borrow = borrow.total;
     row.borrow_of = by_id("borrow", borrow.by_product);
     const UserLimits users = parse_user_limits(row.spec.user_limits, "user_limits").value();
-    row.extra = extra_limits_of(row.spec, by_id("user_limits", users.gpus));
+    BorrowAmounts by_product;
+    by_product.user_gpus = by_id("user_limits", users.gpus);
+    for (const Budget& budget : budgets_of(row.spec.budgets)) {
+      const bool named = !budget.product.empty();
+      by_product.budgets.push_back(named ? product_of("budgets", budget.product) : kOfAny);
+    }
+    row.extra = extra_limits_of(row.spec, by_product);
     if (const auto quota = quotas_.find(row.spec.path); quota != quotas_.end()) {
       if (row.spec.quota.empty()) row.quota = std::move(quota->second);
       quotas_.erase(quota);

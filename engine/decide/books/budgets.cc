@@ -1,0 +1,185 @@
+// Turns of the budgets' periods, and the jobs that must end by them (docs/design/0101).
+#include <algorithm>
+#include <set>
+#include <utility>
+#include <vector>
+
+#include "accounting/quota/account_budgets.h"
+#include "core/duration.h"
+#include "core/limits.h"
+#include "core/must.h"
+#include "engine/decide/account_edit.h"
+#include "engine/decide/decide.h"
+#include "engine/derive/preemption/preemptible.h"
+#include "engine/state/planned_end.h"
+
+namespace subak::decide {
+namespace {
+
+// True if the holds of running jobs are more than the budget has left in some period. Looks at the
+// present period only if `present` is true.
+bool is_overdrawn(const BudgetBook& book, bool present, TimeMs now) {
+  if (present && book.at(now).left() < GpuTime()) return true;
+  PeriodSpan span = book.span();
+  while (!book.ends().empty() && book.ends().rbegin()->first > span.to_ms) {
+    span = period_at(book.budget().period, span.to_ms);
+    if (book.held_in(span) > book.budget().granted) return true;
+  }
+  return false;
+}
+
+// The jobs without a time limit that hold GPUs of the budget, those that started last first.
+std::vector<JobId> endable(const State& s, AccountId account, const BudgetBook& book) {
+  std::vector<std::pair<TimeMs, JobId>> found;
+  derive::each_holder(s, [&](const state::Job& job) {
+    if (job.time_limit_ms != 0 || !job.is_ours() || job.state == JobState::kEnding) return;
+    if (job.leaf == kUnassigned || !is_below(s.tree(), job.leaf, account)) return;
+    const bool counts = std::any_of(job.pods.begin(), job.pods.end(), [&](const state::Pod& pod) {
+      return pod.holds_slot() && pod.slot.milligpu > 0 &&
+             book.counts(s.fleet().product_of(pod.slot.node));
+    });
+    if (counts) found.emplace_back(job.run().started_ms, job.id);
+  });
+  std::sort(found.rbegin(), found.rend());
+  std::vector<JobId> out;
+  for (const auto& [started_ms, id] : found) out.push_back(id);
+  return out;
+}
+
+// Asks jobs without a time limit to end until no hard budget of these periods is overdrawn. nullptr:
+// all hard budgets.
+void end_beyond_budgets(Decision& d, const BudgetPeriod* period, bool present) {
+  for (const AccountId id : std::set(d.s.tree().quota_sums().extra_limits())) {
+    const auto& books = d.s.tree().node(id).jobs.budgets;
+    for (std::size_t i = 0; i < books.size(); ++i) {
+      const Budget& budget = books[i].budget();
+      if (budget.soft || (period != nullptr && !(budget.period == *period))) continue;
+      if (!is_overdrawn(books[i], present, d.s.now())) continue;
+      for (const JobId job : endable(d.s, id, books[i])) {
+        ask_stop(d, d.s.jobs().at(job), Cause::kBudget, {}, d.s.now() + limits::kEndingMs);
+        if (!is_overdrawn(books[i], present, d.s.now())) break;
+      }
+    }
+  }
+}
+
+Error too_small(const Budget& budget, const std::string& why) {
+  return {ErrorCode::kPrecondition, "budgets", budgets_text({budget}), why};
+}
+
+TimeMs end_by_limit(const State& s, const state::Job& job) {
+  return state::limit_end(s, job, job.run().started_ms) + limits::kEndingMs;
+}
+
+// Gives a new book the running jobs of the account. Returns a job that has no planned end.
+JobId take_running_jobs(const State& s, AccountId account, BudgetBook& book) {
+  JobId endless;
+  derive::each_holder(s, [&](const state::Job& job) {
+    if (job.leaf == kUnassigned || !is_below(s.tree(), job.leaf, account)) return;
+    TimeMs end_ms = job.run().end_ms;
+    const bool by_period = job.time_limit_ms == 0 && s.policy().default_time_limit_ms == 0;
+    if (job.is_ours() && by_period) end_ms = book.until_ms();
+    if (job.is_ours() && job.time_limit_ms != 0) end_ms = std::max(end_ms, end_by_limit(s, job));
+    for (const state::Pod& pod : job.pods) {
+      if (!pod.holds_slot() || pod.slot.milligpu == 0) continue;
+      if (!book.counts(s.fleet().product_of(pod.slot.node))) continue;
+      book.take({pod.slot.milligpu, end_ms}, s.now());
+      if (end_ms >= kEndless) endless = job.id;
+    }
+  });
+  return endless;
+}
+
+// Returns the book that the account has for the budget. nullptr: the budget is new.
+const BudgetBook* book_of(const AccountNode& node, const Budget& budget) {
+  for (const BudgetBook& book : node.jobs.budgets) {
+    if (book.budget().same_but_granted(budget)) return &book;
+  }
+  return nullptr;
+}
+
+std::optional<Error> check_budget(const State& s, AccountId account, const Budget& budget) {
+  const BudgetBook* const known = book_of(s.tree().node(account), budget);
+  const ProductId product = s.fleet().products().find(budget.product);
+  BudgetBook book = known != nullptr ? *known : BudgetBook(budget, product, s.now());
+  book.grant(budget.granted);
+  if (known == nullptr) {
+    const bool is_unknown = !budget.product.empty() && !product;
+    if (is_unknown || s.tree().node(account).alloc() == 0) return std::nullopt;
+    if (const JobId endless = take_running_jobs(s, account, book)) {
+      return too_small(budget, "its job " + text::job_id_text(endless) +
+                                   " has no time limit, and so the budget could not cover it");
+    }
+  }
+  if (!is_overdrawn(book, true, s.now())) return std::nullopt;
+  const BudgetFigures now = book.at(s.now());
+  return too_small(budget, "want at least the " + gpu_hours_text(now.spent) +
+                               " that are spent and " + gpu_hours_text(now.held) +
+                               " that running jobs may still spend in each period");
+}
+
+}  // namespace
+
+std::optional<Error> check_budgets(const State& s, const AccountSpec& spec) {
+  const AccountId id = s.tree().find(spec.path);
+  if (!id || spec.budgets == s.tree().node(id).spec.budgets) return std::nullopt;
+  for (const Budget& budget : budgets_of(spec.budgets)) {
+    if (budget.soft) continue;
+    if (auto error = check_budget(s, id, budget)) return error;
+  }
+  return std::nullopt;
+}
+
+bool budgets_allow_longer(const State& s, const state::Job& job, std::uint32_t overruns) {
+  if (overruns >= limits::kMaxOverruns) return false;
+  const TimeMs end_ms = state::planned_end(s, job, job.run().started_ms, overruns);
+  const PeriodSpan when{std::max(s.now(), job.run().end_ms), std::min(end_ms, kEndless)};
+  for (AccountId id = job.leaf; id; id = s.tree().node(id).parent) {
+    for (const BudgetBook& book : s.tree().node(id).jobs.budgets) {
+      if (book.budget().soft) continue;
+      MilliGpu amount = 0;
+      for (const state::Pod& pod : job.pods) {
+        const bool counts = pod.holds_slot() && book.counts(s.fleet().product_of(pod.slot.node));
+        if (counts) amount += pod.slot.milligpu;
+      }
+      if (book.lack(amount, when, s.now())) return false;
+    }
+  }
+  return true;
+}
+
+void warn_of_budgets(Decision& d, AccountId account) {
+  for (AccountId id = account; id; id = d.s.tree().node(id).parent) {
+    const AccountNode& node = d.s.tree().node(id);
+    for (const BudgetBook& book : node.jobs.budgets) {
+      const BudgetFigures now = book.at(d.s.now());
+      if (book.budget().soft || now.left().raw() * 10 >= now.granted.raw()) continue;
+      const TimeMs to_ms = book.span().to_ms;
+      d.out.reply.warnings.push_back(
+          "BudgetSpent: account " + (node.spec.path.empty() ? "(root)" : node.spec.path) + " has " +
+          gpu_hours_text(std::max(GpuTime(), now.left())) + " left of its budget " +
+          budgets_text({book.budget()}) + (to_ms < kEndless ? " until " + format_time(to_ms) : ""));
+    }
+  }
+}
+
+void keep_within_budgets(Decision& d) { end_beyond_budgets(d, nullptr, true); }
+
+void turn_budgets(Decision& d) {
+  while (d.s.allocations().budget_turn_ms() <= d.s.now()) {
+    const auto turn = due_budget_turn(d.s.tree(), d.s.now());
+    if (!turn) return;  // at the end of all time
+    d.emit(fact::BudgetPeriodSet{turn->period.kind,
+                                 turn->period.fixed_ms,
+                                 turn->span.from_ms,
+                                 turn->span.to_ms,
+                                 turn->until_ms,
+                                 AccountId(),
+                                 0,
+                                 {}});
+    const bool is_begin = turn->until_ms == turn->span.to_ms;
+    end_beyond_budgets(d, &turn->period, is_begin);
+  }
+}
+
+}  // namespace subak::decide

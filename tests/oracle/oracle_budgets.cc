@@ -1,0 +1,244 @@
+#include "tests/oracle/oracle_budgets.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "tests/oracle/oracle_text.h"
+
+namespace subak::sim {
+
+void OracleBudgets::note(Oracle& oracle, const fact::Body& body) {
+  if (const auto* const f = std::get_if<fact::AccountSet>(&body)) set(oracle, *f);
+  if (const auto* const f = std::get_if<fact::BudgetPeriodSet>(&body)) turn(oracle, *f);
+  if (const auto* const f = std::get_if<fact::StopAsked>(&body))
+    oracle.job(f->id)->last.late = false;
+  if (const auto* const f = std::get_if<fact::DeadlinePassed>(&body)) {
+    oracle.job(f->id)->last.late = true;
+  }
+  if (const auto* const f = std::get_if<fact::ClusterSynced>(&body)) put_off(oracle, *f);
+  if (const auto* const f = std::get_if<fact::AccountDeleted>(&body)) {
+    if (Oracle::Account* const a = oracle.account(f->id)) a->budgets.clear();
+  }
+  if (const auto* const f = std::get_if<fact::PolicySet>(&body)) {
+    if (f->policy.time_limit_grace_ms == oracle.policy_.time_limit_grace_ms) return;
+    for (Oracle::Account& a : oracle.accounts_) {
+      for (Book& book : a.budgets) book.excused = true;
+    }
+  }
+  if (const auto* const f = std::get_if<fact::NodeSet>(&body)) {
+    const Oracle::Node* const node = oracle.node(f->id);
+    if (node == nullptr || node->spec.product == f->spec.product) return;
+    for (Oracle::Account& a : oracle.accounts_) {
+      for (Book& book : a.budgets) book.relabelled = true;
+    }
+  }
+}
+
+// Deadlines stand still while the cluster's events are not known.
+void OracleBudgets::put_off(Oracle& oracle, const fact::ClusterSynced& f) {
+  for (Oracle::Cluster& cluster : oracle.clusters_) {
+    if (cluster.id != f.id) continue;
+    if (f.synced && cluster.since != 0) {
+      for (Oracle::Job& job : oracle.jobs_) {
+        if (job.id.cluster() == f.id && job.until != 0) job.until += oracle.now_ - cluster.since;
+      }
+    }
+    cluster.since = f.synced ? 0 : f.since_ms;
+  }
+}
+
+void OracleBudgets::set(Oracle& oracle, const fact::AccountSet& f) {
+  Oracle::Account* const a = oracle.account(f.id);
+  std::vector<Book> books;
+  for (const Budget& budget : budgets_of(f.spec.budgets)) {
+    Book book;
+    book.budget = budget;
+    book.span = period_at(budget.period, oracle.now_);
+    book.until = book.span.to_ms;
+    book.base =
+        a != nullptr ? OracleBudgets(oracle).used(f.id, budget.product, oracle.now_) : GpuTime();
+    for (const Book& old : a != nullptr ? a->budgets : std::vector<Book>()) {
+      if (!old.budget.same_but_granted(budget)) continue;
+      book = old;
+      book.budget = budget;
+    }
+    books.push_back(std::move(book));
+  }
+  // A new account is not known yet.
+  (a != nullptr ? a->budgets : oracle.calm_.fresh_budgets) = std::move(books);
+}
+
+void OracleBudgets::turn(Oracle& oracle, const fact::BudgetPeriodSet& f) {
+  const BudgetPeriod period{f.kind, f.fixed_ms};
+  const PeriodSpan span{f.from_ms, f.to_ms};
+  if (oracle.now_ < span.from_ms || oracle.now_ >= span.to_ms)
+    oracle.wrong("a period turns at another time");
+  for (Oracle::Account& a : oracle.accounts_) {
+    for (Book& book : a.budgets) {
+      if (!(book.budget.period == period)) continue;
+      if (!(book.span == span))
+        book.base = OracleBudgets(oracle).used(a.id, book.budget.product, span.from_ms);
+      book.span = span;
+      book.until = f.until_ms;
+    }
+  }
+}
+
+std::string OracleBudgets::product_of(NodeId node) const {
+  for (const Oracle::Node& n : o_.nodes_) {
+    if (n.id == node) return n.spec.product;
+  }
+  return "";
+}
+
+bool OracleBudgets::counts(const Book& book, NodeId node) const {
+  return book.budget.product.empty() || book.budget.product == product_of(node);
+}
+
+GpuTime OracleBudgets::used(AccountId id, const std::string& product, TimeMs t) const {
+  GpuTime sum;
+  for (const LedgerRow& row : o_.rows_) {
+    const bool counts = product.empty() || product == row.product;
+    if (row.corrects == 0 && counts && row.payer != kPlatform && row.payer != kUnassigned &&
+        o_.below(row.payer, id)) {
+      sum += row.amount();
+    }
+  }
+  for (const Oracle::Slot& s : o_.slots_) {
+    if (s.leaf == kUnassigned || !o_.below(s.leaf, id)) continue;
+    if (!product.empty() && product != product_of(s.at.node)) continue;
+    sum += GpuTime::of(s.at.milligpu, t - s.charged_to);
+  }
+  return sum;
+}
+
+GpuTime OracleBudgets::spent(AccountId id, const Book& book) const {
+  return used(id, book.budget.product, o_.now_) - book.base;
+}
+
+// The GPU time of running jobs in the period, from now on, until their planned ends.
+GpuTime OracleBudgets::held(AccountId id, const Book& book, const PeriodSpan& span) const {
+  GpuTime sum;
+  for (const Oracle::Slot& s : o_.slots_) {
+    if (s.leaf == kUnassigned || !o_.below(s.leaf, id) || !counts(book, s.at.node)) continue;
+    for (const Oracle::Job& j : o_.jobs_) {
+      if (j.id != s.job || !Oracle::holds(j) || o_.end_of(j) == kNeverEnds) continue;
+      if (o_.end_of(j) <= span.from_ms) continue;
+      const TimeMs from = std::max(o_.now_, span.from_ms);
+      sum += GpuTime::of(s.at.milligpu, std::min(o_.end_of(j), span.to_ms) - from);
+    }
+  }
+  return sum;
+}
+
+bool OracleBudgets::is_hard(AccountId leaf) const {
+  for (const Oracle::Account* a = o_.account(leaf); a != nullptr; a = o_.account(a->parent)) {
+    for (const Book& book : a->budgets) {
+      if (!book.budget.soft) return true;
+    }
+  }
+  return false;
+}
+
+TimeMs OracleBudgets::until(AccountId leaf) const {
+  TimeMs until = kEndless;
+  for (const Oracle::Account* a = o_.account(leaf); a != nullptr; a = o_.account(a->parent)) {
+    for (const Book& book : a->budgets) {
+      if (!book.budget.soft) until = std::min(until, book.until);
+    }
+  }
+  return until;
+}
+
+std::string OracleBudgets::stops(const Oracle::Job& j, const ProductAmounts& gpus) const {
+  Oracle::Job started = j;
+  started.started = o_.now_;
+  started.overruns = 0;
+  const TimeMs end = o_.end_of(started);
+  for (const Oracle::Account* a = o_.account(j.leaf); a != nullptr; a = o_.account(a->parent)) {
+    for (const Book& book : a->budgets) {
+      if (book.budget.soft) continue;
+      MilliGpu amount = 0;
+      for (const ProductAmount& gpu : gpus) {
+        if (book.budget.product.empty() || book.budget.product == gpu.product)
+          amount += gpu.milligpu;
+      }
+      if (amount == 0) continue;
+      if (end == kNeverEnds) return "a budget without an end";
+      PeriodSpan span = book.span;
+      for (; span.from_ms < end; span = period_at(book.budget.period, span.to_ms)) {
+        const TimeMs from = std::max(o_.now_, span.from_ms);
+        const GpuTime need = GpuTime::of(amount, std::min(end, span.to_ms) - from);
+        GpuTime left = book.budget.granted - held(a->id, book, span);
+        if (span == book.span) left -= spent(a->id, book);
+        if (need > left) return "the budget " + budgets_text({book.budget});
+        if (span.to_ms == kEndless) break;
+      }
+    }
+  }
+  return "";
+}
+
+void OracleBudgets::judge_stop(Oracle& oracle, const Oracle::Job& j) {
+  if (j.limit != 0 || !Oracle::is_ours(j))
+    oracle.wrong(name(j.id) + " is ended by a budget, not its limit");
+  if (!OracleBudgets(oracle).is_hard(j.leaf))
+    oracle.wrong(name(j.id) + " is ended by a budget that it does not have");
+}
+
+bool OracleBudgets::has_excuse(AccountId id) const {
+  // Pods that were bound without Subak, or elsewhere than it said.
+  for (const Oracle::Slot& s : o_.slots_) {
+    if (!s.ours && s.leaf != kUnassigned && o_.below(s.leaf, id)) return true;
+  }
+  return std::any_of(o_.jobs_.begin(), o_.jobs_.end(), [&](const Oracle::Job& j) {
+    if (j.leaf == kUnassigned || !o_.below(j.leaf, id) || !Oracle::holds(j)) return false;
+    return !Oracle::is_ours(j) || j.overruns > 0 || !o_.is_synced(j.id.cluster()) ||
+           j.state == JobState::kEnding || o_.end_of(j) <= o_.now_;
+  });
+}
+
+bool OracleBudgets::is_of_turn(const fact::Body& body) {
+  const auto* const stop = std::get_if<fact::StopAsked>(&body);
+  return std::holds_alternative<fact::BudgetPeriodSet>(body) ||
+         (stop != nullptr && stop->cause == Cause::kBudget);
+}
+
+void OracleBudgets::note_excuses(Oracle& oracle) {
+  const OracleBudgets mine(oracle);
+  for (Oracle::Account& a : oracle.accounts_) {
+    for (Book& book : a.budgets) book.excused = book.excused || mine.has_excuse(a.id);
+  }
+}
+
+void OracleBudgets::compare(Oracle& oracle, const Engine& engine) {
+  const OracleBudgets mine(oracle);
+  for (Oracle::Account& a : oracle.accounts_) {
+    if (!a.live) continue;
+    const std::vector<BudgetBook>& books = engine.accounts().node(a.id).jobs.budgets;
+    if (books.size() != a.budgets.size()) return oracle.wrong(a.spec.path + " has other budgets");
+    for (std::size_t i = 0; i < books.size(); ++i) {
+      Book& book = a.budgets[i];
+      const std::string what = a.spec.path + ": the budget " + budgets_text({book.budget});
+      if (!(books[i].budget() == book.budget)) return oracle.wrong(what + " is another");
+      if (!(books[i].span() == book.span) || books[i].until_ms() != book.until) {
+        oracle.wrong(what + " has another period");
+      }
+      if (book.relabelled && !book.budget.product.empty()) continue;
+      const BudgetFigures figures = books[i].at(oracle.now_);
+      if (figures.spent != mine.spent(a.id, book)) oracle.wrong(what + " has spent another amount");
+      if (figures.held != mine.held(a.id, book, book.span))
+        oracle.wrong(what + " holds " + gpu_hours_text(figures.held) + ", not " +
+                     gpu_hours_text(mine.held(a.id, book, book.span)));
+      if (figures.spent + figures.held + figures.left() != figures.granted) {
+        oracle.wrong(what + " does not add up");
+      }
+      if (!book.budget.soft && figures.left() < GpuTime() && !book.excused) {
+        oracle.wrong(what + " is overdrawn by " + gpu_hours_text(figures.left()) + ": spent " +
+                     gpu_hours_text(figures.spent) + ", held " + gpu_hours_text(figures.held));
+      }
+    }
+  }
+}
+
+}  // namespace subak::sim
