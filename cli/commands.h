@@ -12,6 +12,7 @@ namespace subak::cli {
 void add_status(Command root);
 void add_account(Command root);
 void add_share(Command root);
+void add_budget(Command root);
 void add_job(Command root);
 void add_queue(Command root);
 void add_claims(Command root);

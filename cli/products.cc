@@ -93,9 +93,34 @@ void Products::resolve_limits(const std::string& where, std::string* limits) {
   *limits = std::move(out);
 }
 
+void Products::resolve_budgets(const std::string& where, std::string* budgets) {
+  constexpr std::string_view kSoft = "soft=", kTotal = "total";
+  std::string out;
+  std::size_t begin = 0;
+  while (begin < budgets->size()) {
+    const std::size_t end = std::min(budgets->find(',', begin), budgets->size());
+    std::string item = budgets->substr(begin, end - begin);
+    begin = end + 1;
+    out += out.empty() ? "" : ",";
+    if (item.starts_with(kSoft)) {
+      out += kSoft;
+      item.erase(0, kSoft.size());
+    }
+    if (const std::size_t sign = item.find('='); sign != std::string::npos) {
+      std::string name = item.substr(0, sign);
+      if (name != kTotal) resolve_one(where, false, &name);
+      out += name;
+      item.erase(0, sign);
+    }
+    out += item;
+  }
+  *budgets = std::move(out);
+}
+
 void Products::resolve(const std::string& where, v1::Account* account) {
   if (!account->user_limits().empty())
     resolve_limits(where + "user-limit", account->mutable_user_limits());
+  if (!account->budgets().empty()) resolve_budgets(where + "budget", account->mutable_budgets());
   for (auto& amount : *account->mutable_quota()) {
     resolve_one(where + "quota", false, amount.mutable_product());
   }

@@ -38,6 +38,8 @@ class Products {
   void resolve_one(const std::string& where, bool must_exist, std::string* name);
 
   // Replaces the products in a list of limits: "H100=2,jobs=4". An unknown name stays.
+  // Replaces the short names of products in a list of budgets.
+  void resolve_budgets(const std::string& where, std::string* budgets);
   void resolve_limits(const std::string& where, std::string* limits);
 
   Session& session_;

@@ -32,6 +32,7 @@ void add_commands(Command root, const Parser& parser) {
   add_status(root);
   add_account(root);
   add_share(root);
+  add_budget(root);
   add_job(root);
   add_queue(root);
   add_claims(root);

@@ -21,7 +21,7 @@ constexpr std::string_view kPerJob = "Subak bounds no single job below the limit
 constexpr std::string_view kPerUser =
     "Subak has limits for each user of an account: account set ACCOUNT --user-limit gpu=N.";
 constexpr std::string_view kGpuTime =
-    "Subak has no bound on GPU time. Past usage only lowers a job's position in the order.";
+    "Nearest is `budget: 1000h/total` (or /month), which never decays; this value decays in Slurm.";
 constexpr std::string_view kFlight =
     "Nearest is `limit: gpu-minutes=N`, which counts the GPU-minutes in flight of an account.";
 constexpr std::string_view kOldName =

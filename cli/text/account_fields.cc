@@ -145,6 +145,10 @@ void put_wish(const AccountWish& wish, const std::string& where,
     if (!is_no_limit(*wish.user_limit)) account->set_user_limits(*wish.user_limit);
     mask->add_paths("user_limits");
   }
+  if (wish.budget) {
+    if (!is_no_limit(*wish.budget)) account->set_budgets(*wish.budget);
+    mask->add_paths("budgets");
+  }
   if (wish.borrow) {
     const auto most = bound_of(*wish.borrow, name("borrow"), account->mutable_borrow_by_product());
     if (most) account->set_borrow_milligpu(*most);
@@ -184,7 +188,8 @@ std::vector<FieldText> account_fields(const v1::Account& a) {
       {"held", a.held() ? "true" : "false"},
       {"draining", a.draining() ? "true" : "false"},
       {"time-limits", time_limits_text(a.time_limits())},
-      {"user-limit", or_none(a.user_limits())}};
+      {"user-limit", or_none(a.user_limits())},
+      {"budget", or_none(a.budgets())}};
 }
 
 std::vector<DiffLine> account_diff(const v1::Account* before, const v1::Account* after) {

@@ -93,6 +93,8 @@ class FileReader {
       wish.limit = scalar(value, key);
     else if (key == "user-limit")
       wish.user_limit = scalar(value, key);
+    else if (key == "budget")
+      wish.budget = scalar(value, key);
     else if (key == "borrow")
       wish.borrow = scalar(value, key);
     else if (key == "lend")

@@ -84,6 +84,24 @@ class AccountText {
       return MilliGpu{0};
     });
   }
+  void budgets(const Engine& engine, TimeMs now) {
+    begin("subak_account_budget_seconds",
+          "GPU-seconds of a budget in its present period: spent, held by running jobs, and left. "
+          "The three add up to what the period grants. No series: no budget.",
+          "gauge");
+    for (std::size_t i = 0; i < rows_.size(); ++i) {
+      for (const BudgetBook& book : engine.accounts().node(rows_[i]->id).jobs.budgets) {
+        const BudgetFigures figures = book.at(now);
+        const std::string label = ",budget=\"" + label_value(budgets_text({book.budget()})) + "\"";
+        line(i, label + ",kind=\"spent\"");
+        number(gpu_seconds(figures.spent));
+        line(i, label + ",kind=\"held\"");
+        number(gpu_seconds(figures.held));
+        line(i, label + ",kind=\"left\"");
+        number(gpu_seconds(figures.left()));
+      }
+    }
+  }
   std::string take() { return std::move(text_); }
 
  private:
@@ -159,7 +177,7 @@ void write_shares(AccountText& out) {
             [](R r) { return r.effective_usage; });
 }
 
-void write_amounts(AccountText& out, const Engine& engine) {
+void write_amounts(AccountText& out, const Engine& engine, TimeMs now) {
   out.gauge("subak_account_running_milligpu", "GPUs of bound pods.", [](R r) { return r.running; });
   out.gauge("subak_account_held_milligpu", "GPUs of holds whose pods are not bound yet.",
             [](R r) { return r.held; });
@@ -172,6 +190,7 @@ void write_amounts(AccountText& out, const Engine& engine) {
             "Unused quota of the account for which no GPUs are idle: others hold them.",
             [](R r) { return r.lending.lent; });
   out.limits(engine);
+  out.budgets(engine, now);
 }
 
 }  // namespace
@@ -204,7 +223,7 @@ std::string write_accounts(Families& out, const Engine& engine, const Survey& su
                return waits ? static_cast<double>(now - oldest->second) / kSecondMs : 0.0;
              });
   write_shares(text);
-  write_amounts(text, engine);
+  write_amounts(text, engine, now);
   return text.take();
 }
 

@@ -63,6 +63,7 @@ class RandomInput {
     if (field == "op" || field == "effect" || field == "borrow" || field == "lend") return "";
     if (field == "job_limits") return below(3) == 0 ? "jobs=3,queued=40" : "";
     if (field == "user_limits") return "";
+    if (field == "budgets") return below(3) == 0 ? "40h/month,H100=3h/total" : "";
     std::string text(field);
     return text.append(std::to_string(below(40)));
   }

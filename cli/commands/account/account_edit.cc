@@ -14,7 +14,7 @@ namespace {
 struct SetCommand {
   std::string path;
   std::optional<std::string> shares, quota, limit, user_limit, borrow, lend, namespaces,
-      time_limits;
+      time_limits, budget;
   AccountEditOptions options;
 };
 
@@ -39,6 +39,7 @@ AccountWish wish_of(const SetCommand& o) {
   wish.borrow = o.borrow;
   wish.lend = o.lend;
   wish.time_limits = o.time_limits;
+  wish.budget = o.budget;
   if (o.namespaces) wish.namespaces = split(*o.namespaces);
   return wish;
 }
@@ -94,6 +95,10 @@ void add_set(Command account) {
            "the most GPUs of the account's unused quota that other accounts may use, written as "
            "for --borrow",
            "AMOUNTS");
+  c.option("--budget", o->budget,
+           "GPU-hours that the account may spend in each period: 10000h/month, "
+           "H100=2000h/quarter, 50000h/total, soft=8000h/month (warns only), or none",
+           "BUDGETS");
   c.option("--namespaces", o->namespaces,
            "the full list of the account's Kubernetes namespaces, or none", "A,B,CLUSTER/C");
   c.option("--time-limits", o->time_limits,

@@ -53,6 +53,49 @@ std::optional<Error> list_shares(const Engine& engine, TimeMs now, const v1::Lis
   return std::nullopt;
 }
 
+void put_budget(const BudgetBook& book, TimeMs now, v1::BudgetRow* out) {
+  const BudgetFigures figures = book.at(now);
+  out->set_budget(budgets_text({book.budget()}));
+  out->set_soft(book.budget().soft);
+  out->set_product(book.budget().product);
+  put(book.span().from_ms, out->mutable_from());
+  if (book.span().to_ms < kEndless) put(book.span().to_ms, out->mutable_to());
+  put(figures.granted, out->mutable_granted());
+  put(figures.spent, out->mutable_spent());
+  put(figures.held, out->mutable_held());
+  put(figures.left(), out->mutable_left());
+  out->set_rate_milligpu(book.rate());
+  const TimeMs end_ms = spent_by(book, now);
+  if (end_ms < book.span().to_ms) put(end_ms, out->mutable_projected_end());
+}
+
+std::optional<Error> list_budgets(const Engine& engine, TimeMs now,
+                                  const v1::ListBudgetsRequest& in, const Page& page,
+                                  v1::ListBudgetsResponse* out) {
+  const AccountTree& tree = engine.accounts();
+  if (!tree.find(in.account())) return no_account("account", in.account());
+  put(now, out->mutable_time());
+  std::uint64_t at = 0;  // the number of the row among all rows
+  PageMeter meter(page);
+  bool full = false;
+  for (const AccountId id : tree.preorder()) {
+    const AccountNode& node = tree.node(id);
+    if (!AccountsView::is_within(node.spec.path, in.account())) continue;
+    for (const BudgetBook& book : node.jobs.budgets) {
+      if (at++ < page.after) continue;
+      if (full) {
+        out->set_next_page_token(std::to_string(at - 1));
+        return std::nullopt;
+      }
+      v1::BudgetRow* const row = out->add_rows();
+      row->set_account(node.spec.path);
+      put_budget(book, now, row);
+      full = !meter.add(row->ByteSizeLong());
+    }
+  }
+  return std::nullopt;
+}
+
 std::optional<Error> list_accounts(const Engine& engine, const v1::ListAccountsRequest& in,
                                    const Page& page, v1::ListAccountsResponse* out) {
   const AccountTree& tree = engine.accounts();
@@ -111,6 +154,19 @@ AccountService::Reactor* AccountService::ListShares(Context* context,
   if (!check.ok()) return call.fail(check.error());
   return call.read_expensive([in, out, page, &shared = shared_](const Engine& engine) {
     return list_shares(engine, shared.now(engine), *in, page, out);
+  });
+}
+
+AccountService::Reactor* AccountService::ListBudgets(Context* context,
+                                                     const v1::ListBudgetsRequest* in,
+                                                     v1::ListBudgetsResponse* out) {
+  Call call(shared_, context);
+  if (!call.allow(Role::kViewer)) return call.reactor();
+  Check check;
+  const Page page = read_page(check, in->page_size(), in->page_token());
+  if (!check.ok()) return call.fail(check.error());
+  return call.read([in, out, page, &shared = shared_](const Engine& engine) {
+    return list_budgets(engine, shared.now(engine), *in, page, out);
   });
 }
 

@@ -62,6 +62,10 @@ class AccountService final : public v1::AccountService::CallbackService {
   // have the same rank.
   Reactor* ListShares(Context* context, const v1::ListSharesRequest* in,
                       v1::ListSharesResponse* out) override;
+  // Role viewer. Returns the budgets of `account` and of all accounts below it, in the order of the
+  // tree, with the figures of one instant (`time`).
+  Reactor* ListBudgets(Context* context, const v1::ListBudgetsRequest* in,
+                       v1::ListBudgetsResponse* out) override;
 
   Shared& shared_;
 };

@@ -38,6 +38,7 @@ constexpr MaskField kMaskFields[] = {
     {"time_limits", &in::UnchangedFields::time_limits},
     {"job_limits", &in::UnchangedFields::job_limits},
     {"user_limits", &in::UnchangedFields::user_limits},
+    {"budgets", &in::UnchangedFields::budgets},
 };
 
 // Without a mask the fields that are set count as named.
@@ -54,6 +55,7 @@ in::UnchangedFields unset_fields(const v1::Account& in) {
   unchanged.time_limits = in.time_limits() == v1::TIME_LIMITS_UNSPECIFIED;
   unchanged.job_limits = in.job_limits().empty();
   unchanged.user_limits = in.user_limits().empty();
+  unchanged.budgets = in.budgets().empty();
   return unchanged;
 }
 
@@ -89,6 +91,7 @@ void put(const AccountSpec& spec, std::int64_t revision, v1::Account* out) {
   out->set_time_limits(static_cast<v1::TimeLimits>(spec.time_limits));
   out->set_job_limits(spec.job_limits);
   out->set_user_limits(spec.user_limits);
+  out->set_budgets(spec.budgets);
   out->set_revision(revision);
 }
 
@@ -147,6 +150,7 @@ AccountSpec get(Check& check, const v1::Account& in, const in::UnchangedFields& 
     spec.job_limits = check.text("job_limits", in.job_limits(), kMostBytes);
   if (!unchanged.user_limits)
     spec.user_limits = check.text("user_limits", in.user_limits(), kMostBytes);
+  if (!unchanged.budgets) spec.budgets = check.text("budgets", in.budgets(), kMostBytes);
   return spec;
 }
 

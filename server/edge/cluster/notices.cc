@@ -14,6 +14,13 @@ std::string gpus_text(MilliGpu amount) {
   return format_milligpu(amount) + (amount == 1000 ? " GPU" : " GPUs");
 }
 
+// Why a job ends that does not come back.
+std::string_view why_for_good(Cause cause) {
+  if (cause == Cause::kTimeLimit) return " reached its time limit";
+  if (cause == Cause::kBudget) return " has no more GPU-hours in a budget of its account";
+  return " was cancelled";
+}
+
 // "preempts job 1-1 for job 1-3 of ml.audio (0 of 16 GPUs of its quota are in use). The job ran
 // for 10m, ..."
 std::string preemption_text(const std::string& job, const Preemption& p) {
@@ -104,9 +111,7 @@ void Notices::tell_written(const KubeWrite& write) {
       }
       return tell_owner(write.uid, "TakenBack", "Suspend",
                         !comes_back(write.cause)
-                            ? job +
-                                  (write.cause == Cause::kTimeLimit ? " reached its time limit"
-                                                                    : " was cancelled") +
+                            ? job + std::string(why_for_good(write.cause)) +
                                   ": suspended until spec.suspend is false again"
                             : "Subak ends " + job + " (" + cause +
                                   "): suspended until its pods are gone, which counts no failure",

@@ -210,6 +210,50 @@ TEST_F(ApiAccountTest, SharesShowFactorsAndRanks) {
             grpc::NOT_FOUND);
 }
 
+TEST_F(ApiAccountTest, BudgetsAddUpAndPagesCoverThemOnce) {
+  for (const char* path : {"a", "a.b", "c"}) {
+    v1::UpdateAccountRequest in;
+    in.mutable_account()->set_path(path);
+    in.mutable_account()->set_budgets("soft=H100=5h/total,100h/month");
+    in.set_allow_missing(true);
+    in.set_reason("test");
+    v1::EditAccountResponse out;
+    ASSERT_TRUE(run([&](auto* c) { return accounts_->UpdateAccount(c, in, &out); }).ok());
+    EXPECT_EQ(out.account().budgets(), "100h/month,soft=H100=5h/total");
+  }
+  v1::ListBudgetsRequest in;
+  v1::ListBudgetsResponse out;
+  in.set_page_size(4);
+  std::vector<std::string> seen;
+  do {
+    in.set_page_token(out.next_page_token());
+    ASSERT_TRUE(run([&](auto* c) { return accounts_->ListBudgets(c, in, &out); }).ok());
+    for (const v1::BudgetRow& row : out.rows()) {
+      seen.push_back(row.account() + " " + row.budget());
+      EXPECT_EQ(row.granted().gpu_seconds(),
+                row.spent().gpu_seconds() + row.held().gpu_seconds() + row.left().gpu_seconds());
+      EXPECT_EQ(row.has_to(), !row.soft()) << row.budget();
+      EXPECT_FALSE(row.has_projected_end());
+    }
+  } while (!out.next_page_token().empty());
+  EXPECT_EQ(seen, (std::vector<std::string>{"a 100h/month", "a soft=H100=5h/total",
+                                            "a.b 100h/month", "a.b soft=H100=5h/total",
+                                            "c 100h/month", "c soft=H100=5h/total"}));
+  in.set_account("nobody");
+  EXPECT_EQ(run([&](auto* c) { return accounts_->ListBudgets(c, in, &out); }).error_code(),
+            grpc::NOT_FOUND);
+  v1::UpdateAccountRequest bad;
+  bad.mutable_account()->set_path("a");
+  bad.mutable_account()->set_budgets("0h/month");
+  bad.set_reason("test");
+  v1::EditAccountResponse refused;
+  const grpc::Status status =
+      run([&](auto* c) { return accounts_->UpdateAccount(c, bad, &refused); });
+  EXPECT_EQ(status.error_code(), grpc::INVALID_ARGUMENT);
+  EXPECT_NE(status.error_message().find("budgets: was \"0h/month\""), std::string::npos)
+      << status.error_message();
+}
+
 TEST_F(ApiAccountTest, HistoryIsNewestFirstAndOfThisAccountOnly) {
   ASSERT_TRUE(create_account("ml", 1).ok());
   ASSERT_TRUE(create_account("ml.vision", 1).ok());
