@@ -51,12 +51,14 @@ struct World {
     }
     apply(import);
   }
-  void account(const std::string& path, ProductAmounts quota = {}, const char* lend = "") {
+  void account(const std::string& path, ProductAmounts quota = {}, const char* lend = "",
+               const char* budgets = "") {
     in::SetAccount set;
     set.spec.path = path;
     set.spec.shares = 1;
     set.spec.quota = std::move(quota);
     set.spec.lend = lend;
+    set.spec.budgets = budgets;
     set.reason = "bench";
     apply(set);
   }
@@ -225,7 +227,8 @@ void line_at_a_limit() {
 
 // `queues` accounts of `each` jobs of one GPU; all of them fit, as in the measurement of Kueue that
 // stands beside it. Decisions are the passes alone; the whole life of each job goes to stderr. With
-// `quotas` each account has quota for 2 GPUs, every tenth by the product's name, and lends 1.
+// `quotas` each account has quota for 2 GPUs, every tenth by the product's name, and lends 1. Each
+// then has a hard budget too.
 void drain(const char* name, int queues, int each, double kueue_per_s, bool quotas = false) {
   World world;
   const int jobs = queues * each;
@@ -233,7 +236,7 @@ void drain(const char* name, int queues, int each, double kueue_per_s, bool quot
   for (int q = 0; q < queues; ++q) {
     const std::string product = q % 10 == 0 ? "NVIDIA-H100-80GB-HBM3" : kAnyProduct;
     if (quotas) {
-      world.account("q" + std::to_string(q), {{product, 2 * kMilliPerGpu}}, "1");
+      world.account("q" + std::to_string(q), {{product, 2 * kMilliPerGpu}}, "1", "9000h/month");
     } else {
       world.account("q" + std::to_string(q));
     }

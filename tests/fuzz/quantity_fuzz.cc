@@ -2,6 +2,7 @@
 // read again has the same value.
 #include <limits>
 
+#include "accounting/budget/budget.h"
 #include "accounting/limits/job_limits.h"
 #include "core/account_limits.h"
 #include "core/decimal.h"
@@ -60,6 +61,19 @@ void check_limits(std::string_view text) {
   }
 }
 
+void check_budgets(std::string_view text) {
+  const auto budgets = parse_budgets(text, "f");
+  if (!budgets.ok()) return fuzz::check_error(budgets.error());
+  assert(budgets->size() <= limits::kMaxBudgets);
+  const std::string again = budgets_text(*budgets);
+  assert(budgets_of(again) == *budgets && budgets_text(budgets_of(again)) == again);
+  for (const Budget& budget : *budgets) {
+    assert(budget.granted > GpuTime() && shortest_period(budget.period) > 0);
+    const PeriodSpan span = period_at(budget.period, 1'795'000'000'000);
+    assert(span.from_ms <= 1'795'000'000'000 && span.to_ms > 1'795'000'000'000);
+  }
+}
+
 void check_core(std::string_view text) {
   if (const auto amount = parse_milligpu(text, "f"); amount.ok()) {
     assert(*amount >= 0 && *amount <= limits::kMaxMilliGpu + kMilliPerGpu - 1);
@@ -91,5 +105,6 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   check_kube(fuzz::text_of(data, size));
   check_core(fuzz::text_of(data, size));
   check_limits(fuzz::text_of(data, size));
+  check_budgets(fuzz::text_of(data, size));
   return 0;
 }

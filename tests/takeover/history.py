@@ -15,6 +15,9 @@ CLOCK_S = 2.0  # a fact's time may be off by so much
 ROW_S = 1.0  # and the books of one pod
 USED = 0  # subak.fact.v1.USAGE_STATE_USED
 PREEMPTED = 5  # subak.fact.v1.CAUSE_PREEMPTED
+TIME_LIMIT = 13  # subak.fact.v1.CAUSE_TIME_LIMIT
+PLATFORM = 4294967293  # payers from here on are no accounts
+HOUR_MS, MINUTE_MS = 3600 * 1000, 60 * 1000
 
 
 @dataclasses.dataclass
@@ -214,6 +217,54 @@ def check_claims(rows):
             if row.name == "StopAsked" and row.fact.cause == PREEMPTED:
                 wrong += check_asked(row, claims, asked)
     counts.asked = len(asked)
+    return wrong, counts
+
+
+@dataclasses.dataclass
+class BudgetCounts:
+    spent: float = 0.0  # the largest part of a budget that was spent in a period
+    ended: int = 0  # jobs that were asked to end by their time limit
+
+
+def budget_of(text):
+    """(milli-GPU x ms, ms) of "0.1h/5m", the only form here."""
+    amount, _, period = text.partition("/")
+    return round(float(amount.rstrip("h")) * 1000 * HOUR_MS), int(period.rstrip("m")) * MINUTE_MS
+
+
+def check_budgets(rows):
+    """(what is wrong, BudgetCounts). The ledger's rows of a period are never more than the budget of any account on the way
+    up. A job that is asked to end by its time limit has had that limit, which it named when it was made."""
+    wrong, counts = [], BudgetCounts()
+    paths, budgets, limits, started = {}, {}, {}, {}
+    spent = collections.Counter()
+    for row in rows:
+        if row.name == "AccountSet":
+            paths[row.fact.id] = row.fact.spec.path
+            if row.fact.spec.budgets:
+                budgets[row.fact.spec.path] = budget_of(row.fact.spec.budgets)
+        elif row.name == "JobCreated":
+            limits[row.fact.id] = row.fact.time_limit_ms
+        elif row.name == "AttemptStarted":
+            started[row.fact.id] = row.ms
+        elif row.name == "StopAsked" and row.fact.cause == TIME_LIMIT:
+            counts.ended += 1
+            if row.ms - started[row.fact.id] < limits[row.fact.id] or not limits[row.fact.id]:
+                wrong.append(f"fact {row.seq}: {job_text(row.fact.id)} is asked to end before its limit")
+        elif row.name == "Charged" and row.fact.row.payer < PLATFORM:
+            charge = row.fact.row
+            for path, (_, period) in budgets.items():
+                if not (paths[charge.payer] + "/").replace(".", "/").startswith(path.replace(".", "/") + "/"):
+                    continue
+                begin = charge.from_ms
+                while begin < charge.to_ms:
+                    end = min(charge.to_ms, begin - begin % period + period)
+                    spent[path, begin // period] += charge.milligpu * (end - begin)
+                    begin = end
+    for (path, period), amount in sorted(spent.items()):
+        counts.spent = max(counts.spent, amount / budgets[path][0])
+        if amount > budgets[path][0]:
+            wrong.append(f"{path} has spent {amount / budgets[path][0]:.3f} of its budget in period {period}")
     return wrong, counts
 
 

@@ -248,5 +248,40 @@ class Pauses(unittest.TestCase):
         self.assertEqual(h.percentile([7], 0.99), 7)
 
 
+
+class Budgets(unittest.TestCase):
+    """Account 2 has 0.1 GPU-hours in five minutes, and account 3 below it has none."""
+
+    def setUp(self):
+        self.rows = [row(1, 1, "AccountSet", id=2, spec=types.SimpleNamespace(path="ml", budgets="0.1h/5m")),
+                     row(2, 1, "AccountSet", id=3, spec=types.SimpleNamespace(path="ml.a", budgets=""))]
+
+    def charged(self, begin_s, end_s, gpus, payer=3):
+        charge = types.SimpleNamespace(from_ms=1000 * begin_s, to_ms=1000 * end_s, milligpu=1000 * gpus, payer=payer)
+        self.rows.append(row(len(self.rows) + 1, 1, "Charged", row=charge))
+
+    def asked(self, limit_ms, after_ms):
+        at = len(self.rows) + 1
+        self.rows += [row(at, 1, "JobCreated", id=7, time_limit_ms=limit_ms), row(at + 1, 1, "AttemptStarted", id=7),
+                      row(at + 2, 1, "StopAsked", id=7, cause=h.TIME_LIMIT)]
+        self.rows[-1].ms = after_ms
+
+    def test_good(self):
+        self.charged(0, 100, 3)  # 300 of 360 GPU-seconds
+        self.charged(270, 330, 2)  # 60 of them, and 60 of the next period
+        self.charged(100, 200, 4, payer=h.PLATFORM + 1)
+        self.asked(5000, 5000)
+        self.assertEqual(h.check_budgets(self.rows), ([], h.BudgetCounts(spent=1.0, ended=1)))
+
+    def test_more_than_the_budget(self):
+        self.charged(0, 100, 3)
+        self.charged(239, 300, 1, payer=2)
+        self.assertEqual(h.check_budgets(self.rows)[0], ["ml has spent 1.003 of its budget in period 0"])
+
+    def test_an_end_before_the_limit(self):
+        self.asked(5000, 4999)
+        self.assertEqual(h.check_budgets(self.rows)[0], ["fact 5: 0-7 is asked to end before its limit"])
+
+
 if __name__ == "__main__":
     unittest.main(verbosity=2)

@@ -82,16 +82,19 @@ class Caller:
             self.finder.answered(place)
             return reply
 
+    ACCOUNTS, BUDGET, LIMIT_S = ("ml", "bio"), "", 0
+
     def set_up(self, which="begin", quota=0):
         """`quota`: GPUs of ml; 0: it has no quota."""
         from subak.v1 import account_service_pb2 as accounts
         from subak.v1 import cluster_service_pb2 as clusters
 
-        for path in ("ml", "bio"):
+        for path in self.ACCOUNTS:
             account = accounts.UpdateAccountRequest(account=accounts.Account(path=path, shares=1), reason="test",
                                                     allow_missing=True, request_id=f"{which}-{path}")
             if quota and path == "ml":
                 account.account.quota.add(product="gpu", milligpu=1000 * quota)
+            account.account.budgets = self.BUDGET
             self.ask("UpdateAccount", account, accounts.EditAccountResponse, service="AccountService")
         cluster = clusters.UpdateClusterRequest(name=CLUSTER, mode=clusters.MODE_ENFORCE, reason="test",
                                                 allow_missing=True)
@@ -104,6 +107,8 @@ class Caller:
         job = jobs.JobSpec(cluster=CLUSTER, account=account, user="ana", name=name)
         group = job.request.groups.add(count=shape[0])
         group.shape.kind, group.shape.gpus = 1, shape[1]
+        if self.LIMIT_S:
+            job.time_limit.seconds = self.LIMIT_S
         made = self.ask("CreateJob", jobs.CreateJobRequest(job=job, request_id=name), jobs.CreateJobResponse, once)
         return made.job_id if made else None
 
@@ -188,6 +193,26 @@ class Claimer(Caller):
                 return
             shape = chance.randint(1, 2), chance.choice((1, 2, 4))
             made = self.submit("bio", f"{name}-{number}", shape, once=chance.random() < GIVES_UP)
+            mine += [made] if made else []
+            if len(mine) > self.WAITING:
+                self.cancel(mine.pop(chance.randrange(len(mine) // 2, len(mine))), f"{name}-cancel-{number}")
+
+
+class Spender(Caller):
+    """Jobs of three teams below one account, each with a hard budget that is soon spent, in periods of five minutes. Some
+    jobs run beyond their time limit, and Subak ends them."""
+
+    ACCOUNTS, BUDGET, LIMIT_S = ("bio", "bio.t0", "bio.t1", "bio.t2"), "0.1h/5m", 5
+    WAITING, PER_S = 10, 5
+
+    def work(self, name, seed):
+        chance = random.Random(f"{seed} {name}")
+        mine = []
+        for number in itertools.count():
+            if self.stop.wait(1 / self.PER_S):
+                return
+            team = f"bio.t{chance.randrange(3)}"
+            made = self.submit(team, f"{name}-{number}", (1, chance.choice((1, 1, 2))), once=chance.random() < GIVES_UP)
             mine += [made] if made else []
             if len(mine) > self.WAITING:
                 self.cancel(mine.pop(chance.randrange(len(mine) // 2, len(mine))), f"{name}-cancel-{number}")

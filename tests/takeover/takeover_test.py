@@ -36,7 +36,7 @@ except ImportError as missing:
 
 import grpc
 import history as h
-from load import Caller, Claimer, Edge, Finder
+from load import Caller, Claimer, Edge, Finder, Spender
 from machines import BOTH, CALLS, DATA, IN, OUT, MachineStand, enter
 from stand import Stand
 
@@ -49,6 +49,8 @@ SYNC_BYTES = 5
 FIRST_BYTES = 2000  # of a batch: without them it is none
 LATE_S = 0.5
 CLAIM_FLAGS = ["--reclaim", "on", "--reclaim-min-run", "1s"]
+BUDGET_FLAGS = ["--time-limit-grace", "1s"]
+BUDGET_RUNS_S = (1.0, 9.0)  # longer than the limit, so that some are ended
 CLAIM_RUNS_S = (1.0, 12.0)  # a pod, so that claims have somebody to ask
 LOST_S = 3.0  # a network is away for so long at most, once another leads
 
@@ -221,16 +223,18 @@ BINARIES = ("subakd", "subakd_next", "pg_proxy", "state_digest")
 
 
 class Load:
-    def __init__(self, stand, seed, queued, claims=False):
+    def __init__(self, stand, seed, queued, claims=False, budgets=False):
         self.stop = threading.Event()
         self.finder = Finder([replica.grpc for replica in stand.replicas], stand.token, stand.ca)
-        kind = Claimer if claims else Caller
+        kind = Claimer if claims else Spender if budgets else Caller
         self.first = first = kind(self.finder, self.stop)
         first.set_up()
         first.fill(queued)
         self.edge = Edge(self.finder, self.stop, seed)
         if claims:
             self.edge.end_s = CLAIM_RUNS_S
+        if budgets:
+            self.edge.end_s = BUDGET_RUNS_S
         self.callers = [kind(self.finder, self.stop) for _ in range(CALLERS)]
         work = [threading.Thread(target=self.edge.run, daemon=True)]
         work += [threading.Thread(target=c.work, args=(f"c{i}", seed), daemon=True) for i, c in enumerate(self.callers)]
@@ -309,7 +313,7 @@ def numbered_facts():
         return [(name, kind) for kind, name in re.findall(r"// Kind (\d+)\D[^\n]*\n(?://[^\n]*\n)*message (\w+)", file.read())]
 
 
-def judge(stand, load, faults=(), claims_wanted=0):
+def judge(stand, load, faults=(), claims_wanted=0, budgets=False):
     """`faults`: when they begin and end; the pauses printed are of that time. `claims_wanted`: so many of them at least."""
     rows, calls = list(rows_of(stand)), load.calls()
     wrong = h.check_rows(rows) + h.check_calls(calls, rows) + h.check_times(calls, rows) + h.check_order(calls)
@@ -320,6 +324,12 @@ def judge(stand, load, faults=(), claims_wanted=0):
     if claims.made:
         print(f"claims: {claims.made} made, {claims.started} jobs started with one, {claims.asked} victims were asked, "
               f"{claims.passed_on} open when another began to lead")
+    if budgets:
+        wrong_budgets, spending = h.check_budgets(rows)
+        wrong += wrong_budgets
+        print(f"budgets: at most {spending.spent:.0%} of one spent in a period, {spending.ended} jobs ended at their time limit")
+        if spending.ended == 0 or spending.spent < 0.2:
+            wrong.append("the budgets were hardly used")
     count = lambda outcome: sum(call.outcome == outcome for call in calls)
     print(f"{len(rows)} facts, {rows[-1].epoch} epochs; calls: {count(h.ACKNOWLEDGED)} acknowledged, {count(h.REFUSED)} refused, "
           f"{count(h.UNANSWERED)} unanswered; edge: {len(load.edge.steps)} steps, {load.edge.stale} stale effects, "
@@ -348,7 +358,7 @@ def write_checkpoint(stand):
 
 
 def run(stand, arguments, kinds):
-    load = Load(stand, arguments.seed, arguments.queued, arguments.claims)
+    load = Load(stand, arguments.seed, arguments.queued, arguments.claims, arguments.budgets)
     if arguments.queued > 0:
         leads = write_checkpoint(stand)
         for replica in stand.replicas:
@@ -375,7 +385,7 @@ def run(stand, arguments, kinds):
               f"{h.percentile(known, 0.5):5.2f} s, p99 {h.percentile(known, 0.99):5.2f} s, most {max(known):5.2f} s")
     for number, replica in enumerate(stand.replicas):
         print(f"replica {number} ended with {replica.ends}")
-    wrong = judge(stand, load, (begin, end), len(order) if arguments.claims else 0)
+    wrong = judge(stand, load, (begin, end), len(order) if arguments.claims else 0, arguments.budgets)
     return faults.wrong if arguments.has_mistake else faults.wrong + wrong
 
 
@@ -395,6 +405,7 @@ def main():
     parser.add_argument("--program", default="subakd", help="that is tested, in the folder of --bin")
     parser.add_argument("--has-mistake", action="store_true", help="exit 0 if a fault shows one")
     parser.add_argument("--claims", action="store_true", help="jobs claim GPUs of others, and each fault comes meanwhile")
+    parser.add_argument("--budgets", action="store_true", help="three teams spend hard budgets of minutes")
     parser.add_argument("--list", action="store_true", help="only name the kinds")
     arguments = parser.parse_args()
     if arguments.list:
@@ -418,7 +429,7 @@ def main():
     print(f"takeovers: {', '.join(kinds)}, {arguments.times} times each, seed {arguments.seed}", flush=True)
     # A program with a mistake does not show it each time: what is on its way at the fault differs.
     for _ in range(5 if arguments.has_mistake else 1):
-        flags = CLAIM_FLAGS if arguments.claims else []
+        flags = CLAIM_FLAGS if arguments.claims else BUDGET_FLAGS if arguments.budgets else []
         stand = (MachineStand if on_machines else Stand)(binaries, arguments.replicas, flags)
         try:
             wrong = run(stand, arguments, kinds)

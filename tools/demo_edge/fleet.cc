@@ -3,6 +3,9 @@
 namespace subak::demo {
 namespace {
 
+// The demo checks that these add up. The hard one covers all GPUs of the fleet for more than a day.
+constexpr char kDemoBudgets[] = "10000h/day,soft=10000h/total";
+
 v1::NodeSpec node(const std::string& name, const char* product, int gpus, int cores,
                   std::int64_t memory_bytes) {
   v1::NodeSpec spec;
@@ -70,6 +73,7 @@ const std::vector<Team>& teams() {
 std::vector<v1::UpdateAccountRequest> demo_accounts() {
   std::vector<v1::UpdateAccountRequest> out;
   out.push_back(account("ml", 3));
+  out.back().mutable_account()->set_budgets(kDemoBudgets);
   for (const Team& team : teams()) {
     v1::UpdateAccountRequest request = account(team.account, team.shares);
     request.mutable_account()->add_namespaces(team.ns);

@@ -108,6 +108,34 @@ void check_ledger(const Story& story, const std::vector<v1::LedgerRow>& rows, Bo
   out.push_back(equal("rows of lost, foreign or unbound time", strange, 0));
 }
 
+// The budgets of account ml add up, and their total is what its ledger rows say.
+void check_budgets(const std::vector<v1::LedgerRow>& rows, Door& door, Checks& out) {
+  v1::ListBudgetsRequest request;
+  request.set_account("ml");
+  v1::ListBudgetsResponse budgets;
+  const grpc::Status status =
+      door.call<v1::AccountService>([&](v1::AccountService::Stub& stub, grpc::ClientContext* c) {
+        budgets.Clear();
+        return stub.ListBudgets(c, request, &budgets);
+      });
+  std::int64_t charged = 0;
+  for (const v1::LedgerRow& row : rows) {
+    if (row.payer().starts_with("ml")) charged += milligpu_ms(row.amount());
+  }
+  bool ok = status.ok() && budgets.rows_size() == 2 && charged > 0;
+  std::string found = std::to_string(charged) + " mGPU-ms spent";
+  for (const v1::BudgetRow& row : budgets.rows()) {
+    const std::int64_t spent = milligpu_ms(row.spent()), left = milligpu_ms(row.left());
+    const bool adds_up = milligpu_ms(row.granted()) == spent + milligpu_ms(row.held()) + left;
+    const bool is_right =
+        !row.soft() || spent == charged;  // the other one begins again at midnight
+    if (adds_up && is_right && left >= 0) continue;
+    ok = false;
+    found += "; " + row.budget() + " says " + std::to_string(spent);
+  }
+  out.push_back({"budget: granted = spent + held + left, nothing overdrawn", ok, found});
+}
+
 void check_jobs(const Story& story, const std::vector<v1::Job>& jobs, Checks& out) {
   std::int64_t api = 0, pods = 0, other = 0, bad_end = 0;
   for (const v1::Job& job : jobs) {
@@ -145,7 +173,9 @@ Books check_books(const Story& story, Door& door, Checks& out) {
   Books books;
   check_counts(story, out);
   check_jobs(story, ended_jobs(door), out);
-  check_ledger(story, ledger(door), books, out);
+  const std::vector<v1::LedgerRow> rows = ledger(door);
+  check_ledger(story, rows, books, out);
+  check_budgets(rows, door, out);
   v1::VerifyUsageResponse verified;
   const grpc::Status status =
       door.call<v1::UsageService>([&](v1::UsageService::Stub& stub, grpc::ClientContext* c) {
