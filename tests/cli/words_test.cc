@@ -315,8 +315,8 @@ TEST(AccountFields, OneListLimitsGpusAndJobs) {
   EXPECT_EQ(request.update_mask().paths(2), "user_limits");
   const std::vector<FieldText> fields = account_fields(account);
   EXPECT_EQ(fields[2].text, "H100=2,gpu=16,jobs=20,time=2d");
-  EXPECT_EQ(fields.back().name, "user-limit");
-  EXPECT_EQ(fields.back().text, "gpu=8,jobs=2");
+  EXPECT_EQ(fields[fields.size() - 2].name, "user-limit");
+  EXPECT_EQ(fields[fields.size() - 2].text, "gpu=8,jobs=2");
   v1::UpdateAccountRequest none;
   wish.limit = wish.user_limit = "none";
   put_wish(wish, "--", &none);
