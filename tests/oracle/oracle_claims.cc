@@ -122,10 +122,11 @@ Oracle::ClaimedHere Oracle::claimed_on(NodeId node) const {
     const auto claimant =
         std::find_if(jobs_.begin(), jobs_.end(), [&](const Job& j) { return j.id == c.job; });
     if (claimant == jobs_.end()) continue;
-    std::int64_t cpu = 0, slices = 0;
+    std::int64_t cpu = 0;
+    std::map<std::string, std::int64_t> slices;  // by profile: a victim frees its own profile alone
     const auto add = [&](const PodShape& shape, std::int64_t times) {
       cpu += times * shape.cpu_milli;
-      if (shape.kind == GpuKind::kMig) slices += times * shape.gpus;
+      if (shape.kind == GpuKind::kMig) slices[shape.profile] += times * shape.gpus;
     };
     for (std::uint32_t rank = 0; rank < c.slots.size(); ++rank) {
       if (c.slots[rank].node != node) continue;
@@ -142,7 +143,7 @@ Oracle::ClaimedHere Oracle::claimed_on(NodeId node) const {
       if (victim && holder != jobs_.end()) add(shape_of(*holder, s.rank), -1);
     }
     here.cpu += std::max<std::int64_t>(0, cpu);
-    here.slices += std::max<std::int64_t>(0, slices);
+    for (const auto& [profile, count] : slices) here.slices += std::max<std::int64_t>(0, count);
   }
   return here;
 }
