@@ -328,7 +328,7 @@ def judge(stand, load, faults=(), claims_wanted=0, budgets=False):
         wrong_budgets, spending = h.check_budgets(rows)
         wrong += wrong_budgets
         print(f"budgets: at most {spending.spent:.0%} of one spent in a period, {spending.ended} jobs ended at their time limit")
-        if spending.ended == 0 or spending.spent < 0.2:
+        if spending.ended == 0 or spending.spent < 0.1:
             wrong.append("the budgets were hardly used")
     count = lambda outcome: sum(call.outcome == outcome for call in calls)
     print(f"{len(rows)} facts, {rows[-1].epoch} epochs; calls: {count(h.ACKNOWLEDGED)} acknowledged, {count(h.REFUSED)} refused, "
