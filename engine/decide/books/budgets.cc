@@ -46,15 +46,15 @@ std::vector<JobId> endable(const State& s, AccountId account, const BudgetBook& 
   return out;
 }
 
-// Asks jobs without a time limit to end until no hard budget of these periods is overdrawn. nullptr:
-// all hard budgets.
-void end_beyond_budgets(Decision& d, const BudgetPeriod* period, bool present) {
+// Asks jobs without a time limit to end until no hard budget is overdrawn. Budgets of `turning` are
+// almost at the end of their present period: only their later periods count.
+void end_beyond_budgets(Decision& d, const BudgetPeriod* turning) {
   for (const AccountId id : std::set(d.s.tree().quota_sums().extra_limits())) {
     const auto& books = d.s.tree().node(id).jobs.budgets;
     for (std::size_t i = 0; i < books.size(); ++i) {
       const Budget& budget = books[i].budget();
-      if (budget.soft || (period != nullptr && !(budget.period == *period))) continue;
-      if (!is_overdrawn(books[i], present, d.s.now())) continue;
+      const bool present = turning == nullptr || !(budget.period == *turning);
+      if (budget.soft || !is_overdrawn(books[i], present, d.s.now())) continue;
       for (const JobId job : endable(d.s, id, books[i])) {
         ask_stop(d, d.s.jobs().at(job), Cause::kBudget, {}, d.s.now() + limits::kEndingMs);
         if (!is_overdrawn(books[i], present, d.s.now())) break;
@@ -163,7 +163,7 @@ void warn_of_budgets(Decision& d, AccountId account) {
   }
 }
 
-void keep_within_budgets(Decision& d) { end_beyond_budgets(d, nullptr, true); }
+void keep_within_budgets(Decision& d) { end_beyond_budgets(d, nullptr); }
 
 void turn_budgets(Decision& d) {
   while (d.s.allocations().budget_turn_ms() <= d.s.now()) {
@@ -178,7 +178,7 @@ void turn_budgets(Decision& d) {
                                  0,
                                  {}});
     const bool is_begin = turn->until_ms == turn->span.to_ms;
-    end_beyond_budgets(d, &turn->period, is_begin);
+    end_beyond_budgets(d, is_begin ? nullptr : &turn->period);
   }
 }
 
