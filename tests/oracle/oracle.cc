@@ -353,7 +353,9 @@ void Oracle::on(const fact::AttemptEnded& f) {
     close(s.job, s.rank, now_);
   }
   judge_end(*j, f);
-  if (f.cause == Cause::kPreempted) j->last.taken_at = calm_.events;
+  // A victim that had not begun to run ends without being asked.
+  const bool asked = j->stop == Cause::kPreempted;
+  if (f.cause == Cause::kPreempted && !asked) j->last.taken_at = calm_.events;
   j->stop = Cause::kNone;
   j->until = f.until_ms;
   j->last.ended = f.cause;

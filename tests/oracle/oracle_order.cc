@@ -295,8 +295,10 @@ void Oracle::judge_order(const Job& chosen) {
   if (OracleQuota(*this).is_served_first(chosen)) return;
   ++judged_;
   if (policy_.order == OrderPolicy::kFifo) {
+    const OracleLimits limits(*this);
     for (const Job& j : jobs_) {
-      if (std::tuple(j.submit, j.id) < std::tuple(chosen.submit, chosen.id) && may_start(j)) {
+      const bool is_earlier = std::tuple(j.submit, j.id) < std::tuple(chosen.submit, chosen.id);
+      if (is_earlier && may_start(j) && !limits.waits_behind_minutes(j)) {
         wrong(text::job_id_text(j.id) + " came before " + text::job_id_text(chosen.id));
       }
     }

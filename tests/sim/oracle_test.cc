@@ -20,6 +20,7 @@ constexpr std::uint64_t kCheckEvery = 97;      // invariants of the engine
 constexpr std::uint64_t kCompareEvery = 499;   // all sums of the oracle
 
 const std::uint64_t kInputs = setting("SUBAK_WORLD_INPUTS", 100'000);
+const bool kTrace = setting("SUBAK_WORLD_TRACE", 0) != 0;
 const std::uint64_t kWorlds = std::max(kLeastWorlds, kInputs / kMostInputs);
 
 std::string join(const std::vector<std::string>& lines) {
@@ -37,6 +38,11 @@ const bool kBounded = [] {
 }();
 #endif
 
+void trace(const Input& input, const ApplyOutcome& outcome) {
+  std::printf("> %s\n", input_to_text(input).c_str());
+  for (const Fact& fact : outcome.facts) std::printf("%s\n", fact_to_text(fact).c_str());
+}
+
 void judge_world(std::uint64_t seed, bool beside) {
   const std::uint64_t inputs = kInputs / kWorlds;
   const bool plain = seed % 2 == 0;
@@ -48,6 +54,7 @@ void judge_world(std::uint64_t seed, bool beside) {
     const Input input = world.next(engine.next_deadline());
     const ApplyOutcome outcome = engine.apply(input);
     facts += outcome.facts.size();
+    if (kTrace) trace(input, outcome);
     world.saw(input, outcome);
     oracle.saw(input, outcome);
     if (i % kCheckEvery == 0) engine.check_invariants();
