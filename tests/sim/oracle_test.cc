@@ -1,6 +1,6 @@
 // Random worlds against the naive oracle. SUBAK_WORLD_INPUTS sets how many inputs in all (default
 // 100,000), SUBAK_WORLD_SEED the first seed. More inputs make more worlds: the oracle's time grows
-// with the square of a world's length.
+// with the square of a world's length. SUBAK_WORLD_TRACE=1 prints inputs and facts.
 #include "tests/oracle/oracle.h"
 
 #include <gtest/gtest.h>
