@@ -143,9 +143,10 @@ bool never_holds(const Budget& budget, MilliGpu amount, DurationMs planned_ms) {
   must(amount >= 0 && planned_ms >= 0, "a demand is not negative");
   const bool total = budget.period.kind == PeriodKind::kTotal;
   if (planned_ms == 0) return total && amount > 0;
-  // The best start puts half of the demand into each of two periods.
-  DurationMs least = total ? planned_ms : (planned_ms + 1) / 2;
-  if (planned_ms > 2 * longest_period(budget.period)) least = shortest_period(budget.period);
+  const DurationMs shortest = shortest_period(budget.period);
+  if (planned_ms / shortest >= limits::kMaxBudgetPeriods) return amount > 0;
+  // The best start puts half of the demand into each of two periods, or begins before a short one.
+  const DurationMs least = total ? planned_ms : std::min((planned_ms + 1) / 2, shortest);
   return GpuTime::of(amount, least) > budget.granted;
 }
 

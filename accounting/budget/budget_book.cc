@@ -35,7 +35,8 @@ std::optional<BudgetLack> BudgetBook::lack(MilliGpu amount, const PeriodSpan& wh
     const TimeMs to = std::min(when.to_ms, span.to_ms);
     const GpuTime left = span == span_ ? at(now).left() : budget_.granted - held_in(span);
     const GpuTime need = GpuTime::of(amount, std::max<DurationMs>(0, to - from));
-    if (need > left || periods == limits::kMaxBudgetPeriods) {
+    const bool is_lack = need > GpuTime() && need > left;
+    if (is_lack || periods == limits::kMaxBudgetPeriods) {
       BudgetLack lack{span, need, left};
       if (span.to_ms < kEndless && periods < limits::kMaxBudgetPeriods) {
         const auto fits_ms =

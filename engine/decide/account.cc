@@ -166,9 +166,12 @@ void decide(Decision& d, const in::SetAccount& i) {
   if (!old || amounts_differ(d.s.tree().node(old).spec, spec)) warn_of(d, d.s.tree(), spec);
   if (i.validate_only) return;
   const bool accepts_more = old && may_accept_more(d.s.tree().node(old).spec, spec);
+  const bool changes_budgets = old && d.s.tree().node(old).spec.budgets != spec.budgets &&
+                               d.s.policy().default_time_limit_ms == 0;
   must(d.out.reply.revision > revision, "an edit has a later revision");
   d.emit(fact::AccountSet{id, spec, d.out.reply.revision, d.stamp(i.reason)});
   must(d.s.tree().node(id).spec == spec, "the account is as the edit says");
+  if (changes_budgets) keep_within_budgets(d);
   assign_jobs(d, spec);
   if (accepts_more) resume_jobs(d);
 }

@@ -246,6 +246,7 @@ void decide(Decision& d, const in::ApplyAccounts& i) {
     warn_of_step(d, batch, step);
   }
   if (!i.validate_only) emit_all(d, i, batch);
+  if (!i.validate_only && d.s.policy().default_time_limit_ms == 0) keep_within_budgets(d);
   d.out.reply.revision = static_cast<std::int64_t>(d.s.tree().revision());
 }
 

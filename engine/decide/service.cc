@@ -84,9 +84,11 @@ void decide(Decision& d, const in::SetPolicy& i) {
                     "policy");
   }
   if (i.edit.validate_only) return;
+  const bool moves_ends = p.default_time_limit_ms != d.s.policy().default_time_limit_ms ||
+                          p.time_limit_grace_ms != d.s.policy().time_limit_grace_ms;
   d.emit(fact::PolicySet{p, d.stamp(i.edit.reason)});
   must(d.s.policy() == p, "the policy is as the edit says");
-  keep_within_budgets(d);
+  if (moves_ends) keep_within_budgets(d);
 }
 
 void decide(Decision& d, const in::Finalize& i) {

@@ -50,7 +50,9 @@ std::optional<TimeMs> next_deadline(const State& s) {
   if (const auto end = next_end(s)) consider(end->first);
   if (const auto ask = next_ask(s)) consider(*ask);
   if (s.pass_due().minutes_ms < state::kNever) consider(s.pass_due().minutes_ms);
-  if (s.allocations().budget_turn_ms() < kEndless) consider(s.allocations().budget_turn_ms());
+  if (const TimeMs turn_ms = s.allocations().budget_turn_ms(); turn_ms < kEndless) {
+    consider(std::max(turn_ms, s.leap().until_ms()));
+  }
   if (const auto backoff = s.node_backoff().next_end()) consider(*backoff);
   if (const auto drain = s.nodes().next_drain()) consider(drain->first);
   if (const auto lost = s.nodes().first_lost_clique()) {

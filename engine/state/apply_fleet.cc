@@ -172,7 +172,13 @@ void State::on(const fact::AccountDeleted& f) {
 }
 
 void State::on(const fact::Charged& f) {
-  if (f.row.corrects != 0) return ledger_.add(f.row);
+  if (f.row.corrects != 0) {
+    if (f.row.payer < kUnassigned) {
+      const ProductId product = fleet_.products().find(f.row.product);
+      refund_to_budgets(tree_, f.row.payer, product, GpuTime() - f.row.amount());
+    }
+    return ledger_.add(f.row);
+  }
   const std::uint32_t rank = f.row.allocation.rank;
   state::Job& job = jobs_.writable(f.row.allocation.job);
   must(job.pods.at(rank).since_ms == f.row.from_ms && f.row.to_ms <= now(),

@@ -257,6 +257,7 @@ void State::on(const fact::StopAsked& f) {
   if (job.state != JobState::kEnding) set_state(job, JobState::kEnding);
   must(f.until_ms == 0 || f.until_ms >= job.run().started_ms, "a hold ends after it begins");
   jobs_.set_deadline(job, f.until_ms);
+  if (f.cause == Cause::kBudget) job.overruns = 0;  // from now on these count late ends
   plan_end(job);
   if (job.ends_for_good()) jobs_.forget_gang(job);
   remember(f.by, {now(), f.id, AccountId(), 0});

@@ -133,6 +133,10 @@ TEST(Budgets, NeverHoldWhatNoPeriodHolds) {
   EXPECT_TRUE(never_holds(month, 8000, 25 * kHourMs + 2));
   EXPECT_FALSE(never_holds(month, 8000, 0));
   EXPECT_TRUE(never_holds(month, 1000, 70 * kDayMs));
+  EXPECT_FALSE(never_holds(budget_of("696h/month"), 1000, 60 * kDayMs));  // around February
+  const Budget hour = budget_of("100000h/hour");
+  EXPECT_FALSE(never_holds(hour, 1, (limits::kMaxBudgetPeriods - 1) * kHourMs));
+  EXPECT_TRUE(never_holds(hour, 1, limits::kMaxBudgetPeriods * kHourMs));
   EXPECT_FALSE(never_holds(total, 1000, 100 * kHourMs));
   EXPECT_TRUE(never_holds(total, 1000, 100 * kHourMs + 1));
   EXPECT_TRUE(never_holds(total, 1, 0));

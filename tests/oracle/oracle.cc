@@ -337,6 +337,7 @@ void Oracle::on(const fact::StopAsked& f) {
   j->state = JobState::kEnding;
   j->stop = f.cause;
   j->until = f.until_ms;
+  if (f.cause == Cause::kBudget) j->overruns = 0;
 }
 
 void Oracle::on(const fact::EndRefused& f) {

@@ -99,8 +99,7 @@ GpuTime OracleBudgets::used(AccountId id, const std::string& product, TimeMs t) 
   GpuTime sum;
   for (const LedgerRow& row : o_.rows_) {
     const bool counts = product.empty() || product == row.product;
-    if (row.corrects == 0 && counts && row.payer != kPlatform && row.payer != kUnassigned &&
-        o_.below(row.payer, id)) {
+    if (counts && row.payer != kPlatform && row.payer != kUnassigned && o_.below(row.payer, id)) {
       sum += row.amount();
     }
   }

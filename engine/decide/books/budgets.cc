@@ -21,7 +21,8 @@ namespace {
 bool is_overdrawn(const BudgetBook& book, bool present, TimeMs now) {
   if (present && book.at(now).left() < GpuTime()) return true;
   PeriodSpan span = book.span();
-  while (!book.ends().empty() && book.ends().rbegin()->first > span.to_ms) {
+  for (int i = 0; i < limits::kMaxBudgetPeriods; ++i) {
+    if (book.ends().empty() || book.ends().rbegin()->first <= span.to_ms) return false;
     span = period_at(book.budget().period, span.to_ms);
     if (book.held_in(span) > book.budget().granted) return true;
   }
@@ -100,6 +101,7 @@ const BudgetBook* book_of(const AccountNode& node, const Budget& budget) {
 
 std::optional<Error> check_budget(const State& s, AccountId account, const Budget& budget) {
   const BudgetBook* const known = book_of(s.tree().node(account), budget);
+  if (known != nullptr && budget.granted >= known->budget().granted) return std::nullopt;
   const ProductId product = s.fleet().products().find(budget.product);
   BudgetBook book = known != nullptr ? *known : BudgetBook(budget, product, s.now());
   book.grant(budget.granted);
@@ -163,9 +165,21 @@ void warn_of_budgets(Decision& d, AccountId account) {
   }
 }
 
-void keep_within_budgets(Decision& d) { end_beyond_budgets(d, nullptr); }
+void keep_within_budgets(Decision& d) {
+  std::vector<JobId> endless;
+  derive::each_holder(d.s, [&](const state::Job& job) {
+    const bool ends = job.run().end_ms < kEndless || job.state == JobState::kEnding;
+    if (!ends && state::ends_by_budget(d.s, job)) endless.push_back(job.id);
+  });
+  std::sort(endless.begin(), endless.end());
+  for (const JobId job : endless) {
+    ask_stop(d, d.s.jobs().at(job), Cause::kBudget, {}, d.s.now() + limits::kEndingMs);
+  }
+  end_beyond_budgets(d, nullptr);
+}
 
 void turn_budgets(Decision& d) {
+  if (d.s.now() < d.s.leap().until_ms()) return;  // the clock may be wrong
   while (d.s.allocations().budget_turn_ms() <= d.s.now()) {
     const auto turn = due_budget_turn(d.s.tree(), d.s.now());
     if (!turn) return;  // at the end of all time
@@ -178,6 +192,8 @@ void turn_budgets(Decision& d) {
                                  0,
                                  {}});
     const bool is_begin = turn->until_ms == turn->span.to_ms;
+    // With a default time limit, no planned end moves at a turn.
+    if (d.s.policy().default_time_limit_ms != 0) continue;
     end_beyond_budgets(d, is_begin ? nullptr : &turn->period);
   }
 }

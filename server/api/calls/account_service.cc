@@ -165,7 +165,7 @@ AccountService::Reactor* AccountService::ListBudgets(Context* context,
   Check check;
   const Page page = read_page(check, in->page_size(), in->page_token());
   if (!check.ok()) return call.fail(check.error());
-  return call.read([in, out, page, &shared = shared_](const Engine& engine) {
+  return call.read_expensive([in, out, page, &shared = shared_](const Engine& engine) {
     return list_budgets(engine, shared.now(engine), *in, page, out);
   });
 }
