@@ -1,5 +1,7 @@
 #include "engine/state/planned_end.h"
 
+#include <algorithm>
+
 #include "accounting/quota/account_budgets.h"
 #include "core/limits.h"
 #include "core/must.h"
@@ -62,7 +64,9 @@ TimeMs planned_end(const State& s, const Job& job, TimeMs started_ms, std::uint3
   if (enforces_limit(s, job)) {
     return doubled(limit_end(s, job, started_ms), limits::kEndingMs, overruns);
   }
-  if (const TimeMs end_ms = end_by_budget(s, job); end_ms < kEndless) {
+  if (TimeMs end_ms = end_by_budget(s, job); end_ms < kEndless) {
+    // After a leap of the clock, the present period may be over already.
+    end_ms = std::max(end_ms, started_ms + limits::kEndingMs);
     return doubled(end_ms - limits::kEndingMs, limits::kEndingMs, overruns);
   }
   const DurationMs limit_ms =

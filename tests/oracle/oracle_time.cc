@@ -64,6 +64,7 @@ TimeMs Oracle::end_of(const Job& j) const {
     const bool asked =
         j.state == JobState::kEnding && j.stop == Cause::kBudget && j.until != 0 && !j.last.late;
     if (asked) end = std::min(end, j.until);
+    if (end < kEndless) end = std::max(end, j.started + limits::kEndingMs);
     if (end < kEndless && j.overruns >= limits::kMaxOverruns) return kNeverEnds;
     if (end < kEndless) return end - limits::kEndingMs + (limits::kEndingMs << j.overruns);
   }
