@@ -84,8 +84,11 @@ void Oracle::judge_drain(const fact::JobCreated& f) {
 
 void Oracle::judge_start(const Job& j, const fact::AttemptStarted& f) {
   if (options_.judge_order) judge_order(j);
-  if (options_.judge_order &&
-      OracleQuota(*this).breaks_promise(j, node(f.slots[0].node)->spec.product))
+  // A launcher without GPUs may be on a node of another product.
+  const auto with_gpus = std::find_if(f.slots.begin(), f.slots.end(),
+                                      [](const PodSlot& slot) { return slot.milligpu > 0; });
+  const auto first = with_gpus == f.slots.end() ? f.slots.begin() : with_gpus;
+  if (options_.judge_order && OracleQuota(*this).breaks_promise(j, node(first->node)->spec.product))
     wrong(name(f.id) + " cannot be preempted, and borrows what is promised");
   ProductAmounts gpus;
   for (const PodSlot& slot : f.slots)
