@@ -64,7 +64,7 @@ void BudgetBook::add_end(const BudgetHold& hold, MilliGpu sign) {
 }
 
 void BudgetBook::take(const BudgetHold& hold, TimeMs at) {
-  must(hold.amount > 0, "what is taken costs something");
+  must(hold.amount > 0, "a job takes some GPUs");
   rate_ += hold.amount;
   base_ -= GpuTime::of(hold.amount, at);
   add_end(hold, 1);

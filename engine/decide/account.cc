@@ -73,8 +73,8 @@ std::optional<Error> check_promises(const AccountTree& tree, const AccountSpec& 
           format_milligpu(over->any)};
 }
 
-// Writes the lists of limits and budgets in their usual order, so that equal lists have equal texts. The
-// function leaves a list that it cannot read, and AccountTree::check() refuses it.
+// Writes the lists of limits and budgets in their usual order, so that equal lists have equal texts.
+// The function leaves a list that it cannot read, and AccountTree::check() refuses it.
 static void write_limits_one_way(AccountSpec& spec) {
   if (const auto limits = parse_job_limits(spec.job_limits, "job_limits"))
     spec.job_limits = job_limits_text(*limits);
@@ -166,12 +166,11 @@ void decide(Decision& d, const in::SetAccount& i) {
   if (!old || amounts_differ(d.s.tree().node(old).spec, spec)) warn_of(d, d.s.tree(), spec);
   if (i.validate_only) return;
   const bool accepts_more = old && may_accept_more(d.s.tree().node(old).spec, spec);
-  const bool changes_budgets = old && d.s.tree().node(old).spec.budgets != spec.budgets &&
-                               d.s.policy().default_time_limit_ms == 0;
+  const bool changes_budgets = old && d.s.tree().node(old).spec.budgets != spec.budgets;
   must(d.out.reply.revision > revision, "an edit has a later revision");
   d.emit(fact::AccountSet{id, spec, d.out.reply.revision, d.stamp(i.reason)});
   must(d.s.tree().node(id).spec == spec, "the account is as the edit says");
-  if (changes_budgets) keep_within_budgets(d);
+  if (changes_budgets) budgets_changed(d);
   assign_jobs(d, spec);
   if (accepts_more) resume_jobs(d);
 }

@@ -56,6 +56,13 @@ class Batch {
   }
 
   const std::vector<Step>& steps() const { return steps_; }
+  // True if an account that exists gets other budgets.
+  bool changes_budgets() const {
+    return std::any_of(steps_.begin(), steps_.end(), [](const Step& step) {
+      return step.edited.before && step.edited.after &&
+             step.edited.before->budgets != step.edited.after->budgets;
+    });
+  }
   // The tree after all changes of run().
   const AccountTree& tree() const { return tree_; }
 
@@ -246,7 +253,7 @@ void decide(Decision& d, const in::ApplyAccounts& i) {
     warn_of_step(d, batch, step);
   }
   if (!i.validate_only) emit_all(d, i, batch);
-  if (!i.validate_only && d.s.policy().default_time_limit_ms == 0) keep_within_budgets(d);
+  if (!i.validate_only && batch.changes_budgets()) budgets_changed(d);
   d.out.reply.revision = static_cast<std::int64_t>(d.s.tree().revision());
 }
 

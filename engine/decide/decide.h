@@ -331,6 +331,8 @@ void turn_budgets(Decision& d);
 // budgets.cc: asks jobs without a time limit to end as long as running jobs may spend more than a
 // hard budget has. Call it after their planned ends have changed.
 void keep_within_budgets(Decision& d);
+// budgets.cc: the same after an edit of the budgets of an account.
+void budgets_changed(Decision& d);
 // budgets.cc: true if all hard budgets have room for the job, which state::ends_by_budget() holds
 // for, until its planned end after this number of overruns.
 bool budgets_allow_longer(const State& s, const state::Job& job, std::uint32_t overruns);

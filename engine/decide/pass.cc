@@ -9,7 +9,6 @@
 #include <vector>
 
 #include "accounting/quota/entitlement.h"
-#include "core/account_limits.h"
 #include "core/limits.h"
 #include "core/must.h"
 #include "engine/decide/claims.h"
@@ -308,16 +307,15 @@ void reserve_in_order(Decision& d, PassMemory& memory, const std::set<ShapeId>& 
                         d.s.now());
   for (const ShapeId shape : others) walk.block_shape(shape);
   const bool known = memory.reserved_at == d.s.reserved_nodes().version();
-  std::map<AccountId, int> budget_looks;
+  BudgetLooks budget_looks;
   while (const auto next = walk.next()) {
     const state::Job& job = d.s.jobs().at(*next);
     if (const auto stopped = derive::stopped(d.s, job, Asking::kAmounts)) {
-      const bool by_budget = stopped->kind == BindingKind::kBudget;
-      if (by_budget && ++budget_looks[stopped->counted] > limits::kMaxBudgetLooks) {
-        walk.block_account(stopped->counted, 1);
-        continue;
+      if (stopped->kind == BindingKind::kBudget) {
+        budget_looks.block(walk, *stopped, *next);
+      } else {
+        stopped->of_job_alone() ? walk.block_job(*next) : walk.block_line(*next);
       }
-      stopped->of_job_alone() ? walk.block_job(*next) : walk.block_line(*next);
       continue;
     }
     const bool has_own =

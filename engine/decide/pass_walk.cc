@@ -170,12 +170,16 @@ bool PassWalk::block_if_stopped(const state::Job& job) {
 void PassWalk::block_by_budget(const Binding& rule, const state::Job& job) {
   must(rule.kind == BindingKind::kBudget, "a budget stops the job");
   if (rule.allows_at != 0) wait_for_minutes(rule);
-  if (++stopped_.by_budget[{rule.counted, rule.product}] < limits::kMaxBudgetLooks) {
-    pass_.block_job(job.id);  // a shorter job may fit
+  stopped_.by_budget.block(pass_, rule, job.id);
+}
+
+void BudgetLooks::block(ReadyQueue::Pass& pass, const Binding& rule, JobId job) {
+  if (++looks_[{rule.counted, rule.product}] < limits::kMaxBudgetLooks) {
+    pass.block_job(job);
   } else if (rule.any_product) {
-    pass_.block_account(rule.counted, 1);
+    pass.block_account(rule.counted, 1);
   } else {
-    pass_.block_line(job.id);
+    pass.block_line(job);  // the account's jobs of other products may start
   }
 }
 

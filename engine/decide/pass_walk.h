@@ -39,6 +39,18 @@ struct Work {
   }
 };
 
+// Bounds the looks at jobs that budgets stop. A shorter job may fit, so one job alone is blocked.
+// After limits::kMaxBudgetLooks jobs of a budget, all jobs that it counts are blocked.
+class BudgetLooks {
+ public:
+  // Call it for a job that a budget stops in its turn.
+  void block(ReadyQueue::Pass& pass, const Binding& rule, JobId job);
+
+ private:
+  // How many jobs each budget has stopped, by its account and product.
+  std::map<std::pair<AccountId, ProductId>, int> looks_;
+};
+
 // One walk down the account tree. Only shapes that have a placement outside the reserved nodes take
 // part. The set of these shapes must not depend on earlier searches, because the order compares
 // accounts by their next jobs.
@@ -140,8 +152,7 @@ class PassWalk {
     std::set<std::pair<AccountId, ShapeId>> to_borrow;
     // Classes of jobs that block_by_promise() blocked.
     std::set<std::pair<AccountId, ShapeId>> by_promise;
-    // How many jobs each budget has stopped, by its account and product.
-    std::map<std::pair<AccountId, ProductId>, int> by_budget;
+    BudgetLooks by_budget;
   };
   Stopped stopped_;
   const TargetShareRule rule_;

@@ -139,17 +139,16 @@ void State::on(const fact::AccountSet& f) {
        "revisions count on one by one");
   const bool fresh = !tree_.exists(f.id) && !log_.restoring();
   const bool limits = tree_.exists(f.id) && tree_.node(f.id).spec.time_limits != f.spec.time_limits;
-  const bool budgets = tree_.exists(f.id) ? tree_.node(f.id).spec.budgets != f.spec.budgets
-                                          : !f.spec.budgets.empty();
+  // A removed account has no books.
+  const bool lived = tree_.exists(f.id) && !tree_.node(f.id).removed;
+  const bool budgets = f.spec.budgets != (lived ? tree_.node(f.id).spec.budgets : std::string());
   tree_.set(f.id, f.spec, f.revision, now(), intern(fleet_, f.spec.quota),
             intern(fleet_, f.spec.limit),
             {intern(fleet_, parse_borrow(f.spec.borrow, "borrow").value().by_product),
              intern(fleet_, parse_borrow(f.spec.lend, "lend").value().by_product),
              intern(fleet_, parse_user_limits(f.spec.user_limits, "user_limits").value().gpus),
              products_of_budgets(fleet_, f.spec.budgets)});
-  if (budgets || (tree_.node(f.id).jobs.budgets.empty() && !f.spec.budgets.empty())) {
-    allocations_.set_books(f.id, jobs_, now());
-  }
+  if (budgets) allocations_.set_books(f.id, jobs_, now());
   if (fresh) tree_.begin_at_mean(f.id, now());
   // A new user is no edit, because Subak creates users itself.
   if (!log_.restoring() && (!fresh || !f.spec.user)) tree_.set_revision(seq());
@@ -202,7 +201,8 @@ void State::on(const fact::BudgetPeriodSet& f) {
     tree_.budgets(f.account).at(f.index).restore({span, f.until_ms, f.base.get()});
   } else {
     make_turn(tree_, {{f.kind, f.fixed_ms}, span, f.until_ms});
-    plan_ends();
+    // With a default time limit, no planned end depends on a period.
+    if (policy_.default_time_limit_ms == 0) plan_ends();
     pass_due_.now = true;
   }
   allocations_.note_budget_turn();

@@ -242,7 +242,8 @@ void State::on(const fact::DeadlinePassed& f) {
   must(job.active() && f.attempt == job.attempt, "a deadline is of the present attempt");
   must(job.until_ms != 0 && job.until_ms <= now(), "what is past was to come");
   jobs_.set_deadline(job, 0);
-  plan_end(job);                                          // of a job that a budget ends
+  // The planned end of a job that a budget ends depends on the deadline.
+  plan_end(job);
   if (claims_.by(f.id) != nullptr) pass_due_.now = true;  // its claim may end
 }
 
@@ -257,7 +258,8 @@ void State::on(const fact::StopAsked& f) {
   if (job.state != JobState::kEnding) set_state(job, JobState::kEnding);
   must(f.until_ms == 0 || f.until_ms >= job.run().started_ms, "a hold ends after it begins");
   jobs_.set_deadline(job, f.until_ms);
-  if (f.cause == Cause::kBudget) job.overruns = 0;  // from now on these count late ends
+  // From now on, overruns count late ends.
+  if (f.cause == Cause::kBudget) job.overruns = 0;
   plan_end(job);
   if (job.ends_for_good()) jobs_.forget_gang(job);
   remember(f.by, {now(), f.id, AccountId(), 0});

@@ -45,8 +45,8 @@ class StateCopy;
 struct PassDue {
   // True: a change since the last pass may let a job start.
   bool now = true;
-  // When GPU-minutes in flight will have fallen far enough for a job that the last pass did not
-  // start. kNever: no job waits for that.
+  // When GPU-minutes in flight or a budget will allow a job that the last pass did not start.
+  // kNever: no job waits for that.
   TimeMs minutes_ms = kNever;
 };
 }  // namespace state

@@ -11,6 +11,7 @@
 #include "engine/decide/account_edit.h"
 #include "engine/decide/decide.h"
 #include "engine/derive/preemption/preemptible.h"
+#include "engine/derive/reasons.h"
 #include "engine/state/planned_end.h"
 
 namespace subak::decide {
@@ -29,17 +30,35 @@ bool is_overdrawn(const BudgetBook& book, bool present, TimeMs now) {
   return false;
 }
 
+// Calls fn(node, book) for each hard budget from the account to the root, until fn returns true.
+// Returns true if fn did.
+template <class F>
+bool any_hard_book(const AccountTree& tree, AccountId leaf, F&& fn) {
+  for (AccountId id = leaf; id; id = tree.node(id).parent) {
+    for (const BudgetBook& book : tree.node(id).jobs.budgets) {
+      if (!book.budget().soft && fn(tree.node(id), book)) return true;
+    }
+  }
+  return false;
+}
+
+// Returns the milli-GPU of the job that the budget counts.
+MilliGpu counted_milligpu(const State& s, const state::Job& job, const BudgetBook& book) {
+  MilliGpu amount = 0;
+  for (const state::Pod& pod : job.pods) {
+    const bool counts = pod.holds_slot() && book.counts(s.fleet().product_of(pod.slot.node));
+    if (counts) amount += pod.slot.milligpu;
+  }
+  return amount;
+}
+
 // The jobs without a time limit that hold GPUs of the budget, those that started last first.
 std::vector<JobId> endable(const State& s, AccountId account, const BudgetBook& book) {
   std::vector<std::pair<TimeMs, JobId>> found;
   derive::each_holder(s, [&](const state::Job& job) {
     if (job.time_limit_ms != 0 || !job.is_ours() || job.state == JobState::kEnding) return;
     if (job.leaf == kUnassigned || !is_below(s.tree(), job.leaf, account)) return;
-    const bool counts = std::any_of(job.pods.begin(), job.pods.end(), [&](const state::Pod& pod) {
-      return pod.holds_slot() && pod.slot.milligpu > 0 &&
-             book.counts(s.fleet().product_of(pod.slot.node));
-    });
-    if (counts) found.emplace_back(job.run().started_ms, job.id);
+    if (counted_milligpu(s, job, book) > 0) found.emplace_back(job.run().started_ms, job.id);
   });
   std::sort(found.rbegin(), found.rend());
   std::vector<JobId> out;
@@ -81,12 +100,10 @@ JobId take_running_jobs(const State& s, AccountId account, BudgetBook& book) {
     const bool by_period = job.time_limit_ms == 0 && s.policy().default_time_limit_ms == 0;
     if (job.is_ours() && by_period) end_ms = book.until_ms();
     if (job.is_ours() && job.time_limit_ms != 0) end_ms = std::max(end_ms, end_by_limit(s, job));
-    for (const state::Pod& pod : job.pods) {
-      if (!pod.holds_slot() || pod.slot.milligpu == 0) continue;
-      if (!book.counts(s.fleet().product_of(pod.slot.node))) continue;
-      book.take({pod.slot.milligpu, end_ms}, s.now());
-      if (end_ms >= kEndless) endless = job.id;
-    }
+    const MilliGpu amount = counted_milligpu(s, job, book);
+    if (amount == 0) return;
+    book.take({amount, end_ms}, s.now());
+    if (end_ms >= kEndless) endless = job.id;
   });
   return endless;
 }
@@ -136,33 +153,22 @@ bool budgets_allow_longer(const State& s, const state::Job& job, std::uint32_t o
   if (overruns >= limits::kMaxOverruns) return false;
   const TimeMs end_ms = state::planned_end(s, job, job.run().started_ms, overruns);
   const PeriodSpan when{std::max(s.now(), job.run().end_ms), std::min(end_ms, kEndless)};
-  for (AccountId id = job.leaf; id; id = s.tree().node(id).parent) {
-    for (const BudgetBook& book : s.tree().node(id).jobs.budgets) {
-      if (book.budget().soft) continue;
-      MilliGpu amount = 0;
-      for (const state::Pod& pod : job.pods) {
-        const bool counts = pod.holds_slot() && book.counts(s.fleet().product_of(pod.slot.node));
-        if (counts) amount += pod.slot.milligpu;
-      }
-      if (book.lack(amount, when, s.now())) return false;
-    }
-  }
-  return true;
+  return !any_hard_book(s.tree(), job.leaf, [&](const AccountNode&, const BudgetBook& book) {
+    return book.lack(counted_milligpu(s, job, book), when, s.now()).has_value();
+  });
 }
 
 void warn_of_budgets(Decision& d, AccountId account) {
-  for (AccountId id = account; id; id = d.s.tree().node(id).parent) {
-    const AccountNode& node = d.s.tree().node(id);
-    for (const BudgetBook& book : node.jobs.budgets) {
-      const BudgetFigures now = book.at(d.s.now());
-      if (book.budget().soft || now.left().raw() * 10 >= now.granted.raw()) continue;
-      const TimeMs to_ms = book.span().to_ms;
-      d.out.reply.warnings.push_back(
-          "BudgetSpent: account " + (node.spec.path.empty() ? "(root)" : node.spec.path) + " has " +
-          gpu_hours_text(std::max(GpuTime(), now.left())) + " left of its budget " +
-          budgets_text({book.budget()}) + (to_ms < kEndless ? " until " + format_time(to_ms) : ""));
-    }
-  }
+  any_hard_book(d.s.tree(), account, [&](const AccountNode& node, const BudgetBook& book) {
+    const BudgetFigures now = book.at(d.s.now());
+    if (now.left().raw() * 10 >= now.granted.raw()) return false;
+    const TimeMs to_ms = book.span().to_ms;
+    d.out.reply.warnings.push_back("BudgetSpent: account " + derive::shown_path(node) + " has " +
+                                   gpu_hours_text(std::max(GpuTime(), now.left())) +
+                                   " left of its budget " + budgets_text({book.budget()}) +
+                                   (to_ms < kEndless ? " until " + format_time(to_ms) : ""));
+    return false;
+  });
 }
 
 void keep_within_budgets(Decision& d) {
@@ -176,6 +182,11 @@ void keep_within_budgets(Decision& d) {
     ask_stop(d, d.s.jobs().at(job), Cause::kBudget, {}, d.s.now() + limits::kEndingMs);
   }
   end_beyond_budgets(d, nullptr);
+}
+
+void budgets_changed(Decision& d) {
+  // With a default time limit, no planned end depends on a period.
+  if (d.s.policy().default_time_limit_ms == 0) keep_within_budgets(d);
 }
 
 void turn_budgets(Decision& d) {

@@ -96,8 +96,9 @@ std::optional<Error> list_budgets(const Engine& engine, TimeMs now,
   return std::nullopt;
 }
 
-std::optional<Error> list_accounts(const Engine& engine, const v1::ListAccountsRequest& in,
-                                   const Page& page, v1::ListAccountsResponse* out) {
+std::optional<Error> list_accounts(const Engine& engine, TimeMs /*now*/,
+                                   const v1::ListAccountsRequest& in, const Page& page,
+                                   v1::ListAccountsResponse* out) {
   const AccountTree& tree = engine.accounts();
   out->set_revision(tree.revision());
   if (!tree.find(in.parent())) return no_account("parent", in.parent());
@@ -114,6 +115,20 @@ std::optional<Error> list_accounts(const Engine& engine, const v1::ListAccountsR
     break;
   }
   return std::nullopt;
+}
+
+// Answers a call for one page of a list: list(engine, now, request, page, answer).
+template <class In, class Out, class List>
+grpc::ServerUnaryReactor* read_pages(Shared& shared, grpc::CallbackServerContext* context,
+                                     const In& in, Out* out, List list) {
+  Call call(shared, context);
+  if (!call.allow(Role::kViewer)) return call.reactor();
+  Check check;
+  const Page page = read_page(check, in.page_size(), in.page_token());
+  if (!check.ok()) return call.fail(check.error());
+  return call.read_expensive([&in, out, page, list, &shared](const Engine& engine) {
+    return list(engine, shared.now(engine), in, page, out);
+  });
 }
 
 }  // namespace
@@ -135,39 +150,19 @@ AccountService::Reactor* AccountService::GetAccount(Context* context,
 AccountService::Reactor* AccountService::ListAccounts(Context* context,
                                                       const v1::ListAccountsRequest* in,
                                                       v1::ListAccountsResponse* out) {
-  Call call(shared_, context);
-  if (!call.allow(Role::kViewer)) return call.reactor();
-  Check check;
-  const Page page = read_page(check, in->page_size(), in->page_token());
-  if (!check.ok()) return call.fail(check.error());
-  return call.read_expensive(
-      [in, out, page](const Engine& engine) { return list_accounts(engine, *in, page, out); });
+  return read_pages(shared_, context, *in, out, list_accounts);
 }
 
 AccountService::Reactor* AccountService::ListShares(Context* context,
                                                     const v1::ListSharesRequest* in,
                                                     v1::ListSharesResponse* out) {
-  Call call(shared_, context);
-  if (!call.allow(Role::kViewer)) return call.reactor();
-  Check check;
-  const Page page = read_page(check, in->page_size(), in->page_token());
-  if (!check.ok()) return call.fail(check.error());
-  return call.read_expensive([in, out, page, &shared = shared_](const Engine& engine) {
-    return list_shares(engine, shared.now(engine), *in, page, out);
-  });
+  return read_pages(shared_, context, *in, out, list_shares);
 }
 
 AccountService::Reactor* AccountService::ListBudgets(Context* context,
                                                      const v1::ListBudgetsRequest* in,
                                                      v1::ListBudgetsResponse* out) {
-  Call call(shared_, context);
-  if (!call.allow(Role::kViewer)) return call.reactor();
-  Check check;
-  const Page page = read_page(check, in->page_size(), in->page_token());
-  if (!check.ok()) return call.fail(check.error());
-  return call.read_expensive([in, out, page, &shared = shared_](const Engine& engine) {
-    return list_budgets(engine, shared.now(engine), *in, page, out);
-  });
+  return read_pages(shared_, context, *in, out, list_budgets);
 }
 
 namespace {
