@@ -27,8 +27,8 @@ inline constexpr DurationMs kMaxBudgetPeriodMs = 366 * kDayMs;
 // reach further.
 inline constexpr int kMaxBudgetPeriods = 130;
 
-// A pass looks at so many jobs that a budget stops, since a shorter job may fit. Then it skips the
-// other jobs of the account.
+// A pass looks at most at this many jobs that one budget stops, because a shorter job may fit. It
+// skips the other jobs that the budget counts.
 inline constexpr int kMaxBudgetLooks = 100;
 
 }  // namespace subak::limits

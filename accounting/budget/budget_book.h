@@ -74,8 +74,8 @@ class BudgetBook {
   std::optional<BudgetLack> lack(MilliGpu amount, const PeriodSpan& when, TimeMs now) const;
 
   // --- changes -----------------------------------------------------------------------------------
-  // A job of the account begins or ends to hold GPUs. `at` may be before the last change, since an
-  // end can be reported late: what was spent since is then taken back.
+  // A job of the account begins or ends to hold GPUs at the time `at`. An end can be reported late,
+  // so `at` may be before the last change. The book then drops the time after that end.
   void take(const BudgetHold& hold, TimeMs at);
   void give(const BudgetHold& hold, TimeMs at);
   // The planned end of a hold changes.
