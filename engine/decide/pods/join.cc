@@ -89,12 +89,13 @@ std::uint32_t size_now(const Decision& d, ClusterId cluster, const PodRecord& po
   return size;
 }
 
-// Gives a waiting gang the size that this pod reports.
+// Gives a waiting gang the size that this pod reports. A gang without pods has the size of the next
+// pod that joins: its pods were created again, maybe with another size.
 void resize_gang(Decision& d, JobId id, const PodRecord& pod) {
   const state::Job& job = d.s.jobs().at(id);
   const std::uint32_t size = size_now(d, id.cluster(), pod);
   const bool may = job.gang && job.origin == JobOrigin::kPods && job.waits() &&
-                   (follows_owner(pod) || job.is_unsized());
+                   (follows_owner(pod) || job.is_unsized() || job.pods_live() == 0);
   if (!may || size == 0 || size == job.gang_size) return;
   if (job.state == JobState::kQueued) {
     d.emit(fact::JobMoved{id, JobState::kIncomplete, Cause::kNone, {}, JobState::kIncomplete});
