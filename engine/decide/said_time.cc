@@ -47,7 +47,7 @@ Sign sign_of(const Decision& d, const PodRecord& pod) {
   return {std::clamp<TimeMs>(pod.running_at_ms + late, 1, d.s.now()), late};
 }
 
-End end_of(const Decision& d, const state::Pod& pod, TimeMs said) {
+End end_of(const Decision& d, const state::Pod& pod, TimeMs said, Cause cause) {
   const TimeMs now = d.s.now();
   if (said == 0) return {now, RowClock::kService};
   End end{our_time(d, said), clock_of(d, said)};
@@ -55,8 +55,8 @@ End end_of(const Decision& d, const state::Pod& pod, TimeMs said) {
     end = {std::clamp<TimeMs>(said + pod.behind_ms, 0, now), RowClock::kAdjusted};
   }
   must(end.at_ms >= 0 && end.at_ms <= now, "a pod that ended has ended by now");
-  if (end.at_ms + limits::kClockNoiseMs < pod.seen_ms) return {now, RowClock::kService};
-  return end;
+  if (end.at_ms + limits::kClockNoiseMs >= pod.seen_ms) return end;
+  return {cause == Cause::kVanished ? std::min(pod.seen_ms, now) : now, RowClock::kService};
 }
 
 }  // namespace subak::decide

@@ -49,8 +49,9 @@ struct End {
 };
 
 // Returns the end of a bound pod that ended at `said` by the reporter's clock. If `said` is 0, no
-// time was reported. An end before the last sign of the pod is impossible. An impossible end means
-// that the reporter's clock was set meanwhile, so the result is the present time.
-End end_of(const Decision& d, const state::Pod& pod, TimeMs said);
+// time was reported. An end before the last sign of the pod is impossible. The result is then the
+// present time, because the reporter's clock was set meanwhile. But if `cause` is kVanished, the
+// result is the last sign: for such a pod, `said` is only when the reporter was last up to date.
+End end_of(const Decision& d, const state::Pod& pod, TimeMs said, Cause cause);
 
 }  // namespace subak::decide

@@ -300,7 +300,10 @@ bool Books::node_went(NodeId node) const {
 TimeMs Books::end_of(const Place& place, const Stay& stay) {
   if (ends_ == place || (named_ == place && report_.kind == Report::Kind::kGone)) {
     if (report_.at_ms == 0) return now_;
-    if (report_.at_ms + limits::kClockNoiseMs < stay.seen) return now_;
+    // Of one that vanished, the edge says only when it was up to date.
+    const auto* const gone = std::get_if<in::PodGone>(&input_->body);
+    const bool vanished = gone != nullptr && gone->cause == Cause::kVanished;
+    if (report_.at_ms + limits::kClockNoiseMs < stay.seen && !vanished) return now_;
     return std::clamp(report_.at_ms, std::max(stay.charged_to, stay.seen), now_);
   }
   const bool unlisted =

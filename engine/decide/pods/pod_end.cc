@@ -25,7 +25,7 @@ void decide(Decision& d, const in::PodGone& i) {
   const auto [id, rank] = *found;
   const state::Pod& pod = d.s.jobs().at(id).pods[rank];
   if (!pod.is_live()) return;
-  const End end = end_of(d, pod, i.ended_at_ms);
+  const End end = end_of(d, pod, i.ended_at_ms, i.cause);
   // Two reports may show the error of one clock with a difference of a few ms, so a short pod may
   // seem to end before it began. A pod that ran must get a ledger row, so its time is at least 1
   // ms.
