@@ -25,6 +25,11 @@ inline constexpr std::size_t kMaxSessionStarts = 6;  // two requests each
 inline constexpr DurationMs kSteadyWatchMs = 10'000;
 inline constexpr std::uint32_t kShortWatchesTold = 3;
 
+// If a list of ResourceSlices, DeviceClasses, ResourceClaims, their templates or ComputeDomains
+// fails, the edge waits this long for it before it lists nodes and pods. Until the list comes, pods
+// that need these objects wait behind their gates.
+inline constexpr DurationMs kDeviceListsMs = 30 * kSecondMs;
+
 // The first page of a list has kListPageObjects objects; these limits are for the later pages. The
 // edge drops a list that has more pages, a longer continue token, or a repeated continue token.
 // After it dropped a list, the edge pauses and then begins a new list.

@@ -29,6 +29,7 @@ class EndHistory {
   // Records that the server has sent an event of a watch, or a list that the sink accepted.
   void heard() {
     unheard_ = 0;
+    absent_ = false;
     if (!ends_early()) error_.clear();
   }
 
@@ -48,6 +49,7 @@ class EndHistory {
     const bool first = backoff_.tries() == 0;
     const DurationMs pause = backoff_.next();
     ++unheard_;
+    absent_ = answer.outcome == Outcome::kNotFound || answer.outcome == Outcome::kRefused;
     early_ = in_order ? early_ + 1 : 0;
     if (ends_early()) {
       error_ = path_ + ": the server ends lists and watches as soon as they begin; the edge " +
@@ -62,6 +64,9 @@ class EndHistory {
   // Records that the sink rejected a complete list. Returns the pause before the next list.
   DurationMs rejected() { return backoff_.next(); }
 
+  // True if the last end, after the last call of heard(), was because the server has no such
+  // collection or refused the request.
+  bool absent() const { return absent_; }
   // True if there was at most one end since the last call of heard().
   bool heard_lately() const { return unheard_ < 2; }
   // True if the last limits::kShortWatchesTold ends were all regular, and no watch stayed open for
@@ -82,6 +87,8 @@ class EndHistory {
   std::uint32_t unheard_ = 0;
   // The number of regular ends in a row since settle().
   std::uint32_t early_ = 0;
+  // The result of absent().
+  bool absent_ = false;
   std::string error_;
 };
 

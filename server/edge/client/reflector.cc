@@ -192,8 +192,11 @@ void Reflector::ended(const CallAnswer& answer) {
   const bool sound = stream_.heard() || answer.outcome == Outcome::kDone;
   if (state_ == State::kWatches && sound && stream_.is_old(now_())) ends_.settle();
   const bool wrong = answer.outcome == Outcome::kInvalid || answer.outcome == Outcome::kRefused;
-  if (state_ == State::kStreams && wrong) in_pages_ = true;
   CallAnswer end = answer;
+  if (state_ == State::kStreams && wrong) {
+    in_pages_ = true;
+    end.outcome = Outcome::kInvalid;  // pages may be allowed
+  }
   if (stream_.ended()) end.outcome = Outcome::kExpired;
   wait(end);
 }

@@ -92,6 +92,9 @@ class Reflector {
   const std::string& version() const { return version_; }
   // The number of lists begun so far.
   std::uint64_t lists() const { return lists_; }
+  // True if the server's last answer was that it has no such collection, or that Subak may not read
+  // it.
+  bool absent() const { return ends_.absent(); }
   // The last error, which begins with the path; empty: there is none. A list that the sink accepts,
   // and an event of a watch, clear the error (EndHistory::error()).
   const std::string& error() const { return ends_.error(); }

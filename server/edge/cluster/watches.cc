@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "core/edge_limits.h"
+
 namespace subak {
 
 namespace {
@@ -16,6 +18,7 @@ bool are_asked(const std::vector<std::unique_ptr<Reflector>>& kinds) {
 }  // namespace
 
 void Watches::follow_others() {
+  devices_until_ms_ = context_.ports.monotonic_ms() + limits::kDeviceListsMs;
   follow_devices();
   follow_namespaces();
   follow_owners();
@@ -33,7 +36,7 @@ void Watches::end() {
 }
 
 void Watches::turn() {
-  if (!nodes_ && !devices_.empty() && are_asked(devices_)) follow_nodes();
+  if (!nodes_ && !devices_.empty() && may_follow_nodes()) follow_nodes();
   for (Reflector* reflector : all()) reflector->turn();
 }
 
@@ -41,6 +44,13 @@ DurationMs Watches::due_in() const {
   DurationMs most = limits::kLoopMaxWaitMs;
   for (const Reflector* reflector : all()) most = std::min(most, reflector->due_in());
   return most;
+}
+
+// A kind that is not known for a moment would change the requests of its pods twice.
+bool Watches::may_follow_nodes() const {
+  if (context_.ports.monotonic_ms() >= devices_until_ms_) return are_asked(devices_);
+  return std::all_of(devices_.begin(), devices_.end(),
+                     [](const auto& kind) { return kind->listed() || kind->absent(); });
 }
 
 bool Watches::others_listed() const {

@@ -30,7 +30,9 @@ class Watches {
   Watches& operator=(const Watches&) = delete;
 
   // Begins to follow all kinds except nodes and pods. turn() begins to follow nodes once devices
-  // are listed, so that each node is reported once, with all data.
+  // are listed, so that each node is reported once, with all data. The edge does not wait for kinds
+  // of devices that the cluster does not have. If a list fails for another reason, the edge waits
+  // limits::kDeviceListsMs at most.
   void follow_others();
   // Begins to follow pods. Call it once others_listed() is true, so that each pod is reported once,
   // with all data.
@@ -61,6 +63,8 @@ class Watches {
   std::string error() const;
 
  private:
+  // True if turn() may begin to follow nodes.
+  bool may_follow_nodes() const;
   // Each function begins one kind or several, with a sink that writes into the cache.
   void follow_devices();
   void follow_nodes();
@@ -79,6 +83,8 @@ class Watches {
   RequestPace page_pace_{limits::kMaxPageRequests};
   // The limits on lists and watches, by path.
   std::map<std::string, RequestPace> kind_paces_;
+  // When turn() no longer waits for a list of devices that fails, in monotonic ms.
+  std::int64_t devices_until_ms_ = 0;
   TimeMs heard_ms_ = 0;
   // When the watch of nodes last reported, by the service's time.
   TimeMs nodes_heard_ms_ = 0;

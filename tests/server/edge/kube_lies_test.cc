@@ -410,6 +410,32 @@ TEST_F(KubeFollow, AnEndRightAfterTheStartIsFollowedByAWatchAtOnceToo) {
   EXPECT_TRUE(reflector->synced());
 }
 
+// Such a collection will not come. One whose list fails for another reason may.
+TEST_F(KubeFollow, ACollectionThatIsNotThereIsAbsentUntilItIsListed) {
+  start([](const Asked& asked) {
+    return asked.count < 2   ? Said{404, "no such collection"}
+           : asked.count < 3 ? Said{500, "later"}
+                             : honest(asked);
+  });
+  reflector->turn();
+  run(10);
+  EXPECT_TRUE(reflector->absent());
+  EXPECT_FALSE(reflector->listed());
+  while (api->times.size() < 3) run(10);
+  run(10);
+  EXPECT_FALSE(reflector->absent());
+  EXPECT_FALSE(reflector->listed());
+  run(60'000);
+  EXPECT_FALSE(reflector->absent());
+  EXPECT_TRUE(reflector->listed());
+}
+
+TEST_F(KubeFollow, ACollectionThatMayNotBeReadIsAbsent) {
+  start([](const Asked&) { return Said{403, "forbidden"}; });
+  run(10'000);
+  EXPECT_TRUE(reflector->absent()) << "neither as a stream nor in pages";
+}
+
 TEST_F(KubeFollow, AVersionThatIsTooOldIsFollowedByAListSoon) {
   start([](const Asked& asked) {
     return asked.count == 0 ? Said{200, "", {bookmark(7, true)}, 20'000}
