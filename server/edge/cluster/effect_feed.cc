@@ -22,6 +22,7 @@ void EffectFeed::take() {
     if (effect.session > session_.number()) continue;  // from another session
     queue_.want(std::move(effect), !session_.follows());
   }
+  queue_.took_effects();
   if (stream_->state() == EffectStream::State::kOverflowed) {
     const ClusterView* const cluster = context_.ports.view()->cluster(context_.options.cluster);
     if (cluster != nullptr) subscribe(cluster->id);

@@ -49,7 +49,11 @@ void WriteQueue::answered_give_up(JobId job) {
 
 void WriteQueue::answered(const std::string& uid) {
   outdated_ = outdated_ || fence_.pods().contains(uid);
-  if (cache_.outbox().is_answered(uid)) fence_.answered(uid);
+  if (cache_.outbox().is_answered(uid)) answered_.insert(uid);
+}
+
+void WriteQueue::took_effects() {
+  for (const std::string& uid : std::exchange(answered_, {})) fence_.answered(uid);
 }
 
 void WriteQueue::withdraw(const std::string& uid) {
@@ -60,6 +64,7 @@ void WriteQueue::withdraw(const std::string& uid) {
 void WriteQueue::forget() {
   wanted_.clear();
   fence_.clear();
+  answered_.clear();
   planned_.clear();
   withheld_.clear();
   known_withheld_.clear();

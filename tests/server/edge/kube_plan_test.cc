@@ -207,6 +207,33 @@ TEST_F(Kube, AReleaseThatWasGivenUpWaitsForTheCore) {
   EXPECT_FALSE(queue.wanted().contains(id)) << "the attempt has ended";
 }
 
+// The answer of the core may come before an effect that it sent earlier: the edge takes answers first.
+TEST_F(Kube, AnEffectThatComesWithTheAnswerIsOlderThanTheReport) {
+  see({"1"});
+  told();
+  want(EffectKind::kOpenGate, 1, {"1"});
+  const Effect effect = jobs.at(JobId(ClusterId(1), 1)).effect;
+  WriteQueue queue(cache);
+  const auto planned = [&] {
+    queue.outdate();
+    queue.plan(attempts, kNow, monotonic);
+    std::vector<WriteKind> kinds;
+    while (!queue.is_empty()) kinds.push_back(queue.take().kind);
+    return kinds;
+  };
+  queue.withdraw("1");
+  queue.answered("1");
+  queue.want(effect, false);
+  queue.took_effects();
+  EXPECT_THAT(planned(), ElementsAre(WriteKind::kKeep))
+      << "it opens no gate, and the pod is guarded";
+  Effect next = effect;
+  next.attempt = 2;
+  queue.want(next, false);
+  queue.took_effects();
+  EXPECT_THAT(planned(), ::testing::Contains(WriteKind::kKeep)) << "the pod has no mark yet";
+}
+
 // The core learns of each eviction that is left out, once in each session.
 TEST_F(Kube, AnEvictionThatIsLeftOutIsReportedOnce) {
   const auto allow = [this](int failures) {
