@@ -31,6 +31,14 @@ void count_user(DomainCache& domains, const GpuPodEntry& pod, int by) {
          : domains.remove_user(pod.claims.domain, pod.going);
 }
 
+// Sets when the charge of the pod begins; nullopt: with its binding. A pod that ran before that time
+// is reported as running since then. An earlier time would look like the error of a clock.
+void charge_from(PodRecord& record, std::optional<TimeMs> from_ms) {
+  if (!from_ms) return;
+  record.bound_at_ms = *from_ms;
+  if (record.running_at_ms != 0) record.running_at_ms = std::max(record.running_at_ms, *from_ms);
+}
+
 // Handles a pod that begins or stops paying for its ResourceClaims. The core never changes the GPUs
 // of a pod, so the cache reports the pod as gone, and then as new. A pod that runs already pays
 // from the end of the payer before. If that end is not known, it pays from now on. But if Subak did
@@ -41,14 +49,22 @@ void change_payer(const std::string& uid, PodEntry& entry, const Pod& pod, PodRe
   if (entry.told != 0 && entry.gpu->asks_gpu != pod.asks_gpu()) {
     outbox.first({in::PodGone{outbox.cluster(), {uid, {}, 0, 0}, 0, Cause::kNone}, uid});
     entry.told = 0;
-    if (record.gated) marks.put_withdrawn(uid);
+    if (pod.node_name.empty()) marks.put_withdrawn(uid);
     const bool was_unknown = !entry.gpu->claims.unknown.empty() && pod.claims.by_template;
     std::optional<TimeMs>& from_ms = entry.gpu->claims.pays_from_ms;
     from_ms.reset();
     if (pod.asks_gpu() && !was_unknown && !pod.node_name.empty())
       from_ms = claims.pays_from_ms(uid, record.bound_at_ms);
   }
-  record.bound_at_ms = entry.gpu->claims.pays_from_ms.value_or(record.bound_at_ms);
+  charge_from(record, entry.gpu->claims.pays_from_ms);
+}
+
+// True if the pod requests no GPUs, but may have requested some in an earlier session. Then the core
+// may have a hold for the pod, and a patch that opens the gate of the pod may be on its way.
+bool may_have_hold(const PodEntry& pod) {
+  if (pod.told != 0 || !pod.gpu || pod.gpu->asks_gpu || pod.gpu->ended || pod.gpu->bound)
+    return false;
+  return pod.gpu->gated || !pod.gpu->let_go_to.empty();
 }
 
 // Takes the pod as a member of its gang, as NonGpuMembers::see(). A pod whose claims Subak does not
@@ -176,9 +192,7 @@ void ClusterCache::see_pod(const WatchEvent& event, std::int64_t monotonic_ms, b
   }
   if (record.gated && record.ended == Cause::kNone && record.gang_size == 0)
     marks_.put_unsized(uid);
-  if (entry.gpu && record.size_of_owner) entry.gpu->size_changes = true;
-  if (entry.gpu) record.size_of_owner = entry.gpu->size_changes;
-  if (entry.gpu && record.gated) leave_gang(uid, entry, record);
+  if (entry.gpu) follow_gang(uid, entry, record);
   // The claims of a pod that has ended are not read. It may have ended before this session.
   const bool may_be_known = record.ended == Cause::kNone || !pod.claims.device.empty();
   const bool counts = pod.asks_gpu() || entry.told != 0 || (!entry.node.empty() && may_be_known);
@@ -260,23 +274,28 @@ void ClusterCache::tell_late_pods(const std::string& uid, PodEntry& entry, const
   std::optional<in::GangSeen> seen = late_pods(owners_, outbox_.cluster(), pod, first);
   if (!seen) return;
   const std::uint64_t digest = content_hash(to_text(*seen));
-  if (digest == gpu.group_told) return;
-  gpu.group_told = digest;
+  if (digest == gpu.gang_told.late_members) return;
+  gpu.gang_told.late_members = digest;
   outbox_.changed(about::LatePods{uid}, *std::move(seen));
 }
 
 // The core never moves a pod between gangs: the pod is reported as gone, and then as new.
-void ClusterCache::leave_gang(const std::string& uid, PodEntry& entry, const PodRecord& record) {
-  std::string gang = record.gang + " " + record.owner;
+void ClusterCache::follow_gang(const std::string& uid, PodEntry& entry, PodRecord& record) {
+  GangPart& gang = entry.gpu->gang_told;
+  gang.size_changes = gang.size_changes || record.size_of_owner;
+  record.size_of_owner = gang.size_changes;
+  if (!record.gated) return;
+  std::string key = record.gang + " " + record.owner;
   const bool follows = record.size_of_owner || record.replaced_alone || record.gang_size == 0;
-  if (!follows) gang += " " + std::to_string(record.gang_size);
-  if (entry.told != 0 && gang != entry.gpu->gang_told) {
+  const bool leaves = key != gang.key || (!follows && record.gang_size != gang.size);
+  if (entry.told != 0 && leaves) {
     outbox_.first({in::PodGone{outbox_.cluster(), {uid, {}, 0, 0}, 0, Cause::kNone}, uid});
     entry.told = 0;
     marks_.put_withdrawn(uid);
   }
-  if (gang != entry.gpu->gang_told) entry.gpu->group_told = 0;
-  entry.gpu->gang_told = std::move(gang);
+  if (leaves) gang.late_members = 0;
+  gang.key = std::move(key);
+  gang.size = record.gang_size;
 }
 
 // Reports the gang as gone once its pods are gone and its owner is gone or creates no more.
@@ -307,15 +326,21 @@ bool ClusterCache::complete_pods(TimeMs heard_ms) {
     if (found == pods_.end() || found->second.told != 0 || !found->second.gpu) continue;
     std::optional<TimeMs>& from_ms = found->second.gpu->claims.pays_from_ms;
     from_ms = claims_.listed_pays_from_ms(record);
-    record.bound_at_ms = from_ms.value_or(record.bound_at_ms);
+    charge_from(record, from_ms);
     tell_pod(uid, record);
   }
-  std::vector<std::string> gone;
+  std::vector<std::string> gone, withdrawn;
   for (const auto& [uid, entry] : pods_) {
     if (entry.list != pod_list_.number()) gone.push_back(uid);
+    if (may_have_hold(entry)) withdrawn.push_back(uid);
   }
   if (!pod_list_.believe(gone.size(), pods_.size())) return false;
   std::sort(gone.begin(), gone.end());
+  std::sort(withdrawn.begin(), withdrawn.end());
+  for (const std::string& uid : withdrawn) {
+    outbox_.first({in::PodGone{outbox_.cluster(), {uid, {}, 0, 0}, 0, Cause::kNone}, uid});
+    marks_.put_withdrawn(uid);
+  }
   for (const std::string& uid : gone) {
     const TimeMs there_ms = std::max(heard_ms, pods_.at(uid).listed_ms);
     drop_pod(uid, {outbox_.cluster(), {uid, {}, 0, 0}, there_ms, Cause::kVanished});
@@ -444,7 +469,7 @@ void ClusterCache::outdate_gangs(const std::vector<std::string>& gangs) {
   for (const std::string& gang : gangs) {
     for (const std::string& uid : marks_.gated()) {
       const PodEntry& entry = pods_.at(uid);
-      const std::string told = entry.ns + "/" + entry.gpu->gang_told;
+      const std::string told = entry.ns + "/" + entry.gpu->gang_told.key;
       if (told.starts_with(gang + " ")) marks_.put_outdated(uid);
     }
   }

@@ -87,11 +87,12 @@ class ClusterCache {
   // Takes an event on a pod, but ignores an event that is older than the pod's entry. A pod that
   // requests no GPUs and never had the gate gets no GpuPodEntry.
   void see_pod(const WatchEvent& event, std::int64_t monotonic_ms);
-  // The list is complete: drops each pod that the list did not name. `heard_ms`: the last time at
-  // which the watch showed that the cache was up to date. The end of a dropped pod is the later of
-  // two times: `heard_ms`, and the start of the last list that named the pod, even if that list
-  // failed later. Returns false, and drops no pod, if the list is not believed
-  // (ListRound::believe()).
+  // The list is complete: drops each pod that the list did not name. Sends each pod as gone that
+  // requests no GPUs now, but may have requested some in an earlier session.
+  // `heard_ms`: the last time at which the watch showed that the cache was up to date. The end of a
+  // dropped pod is the later of two times: `heard_ms`, and the start of the last list that named
+  // the pod, even if that list failed later.
+  // Returns false, and drops no pod, if the list is not believed (ListRound::believe()).
   bool complete_pods(TimeMs heard_ms);
   // Takes an event on a node. A node that cannot be read counts in unreadable(). A deleted node is
   // gone since `now_ms`; but if it was silent, it is gone since its last sign of life.
@@ -168,9 +169,11 @@ class ClusterCache {
   // the outbox.
   void tell_late_pods(const std::string& uid, PodEntry& entry, const Pod& pod,
                       const PodRecord& first);
-  // If the pod is in another gang now, sends the pod as gone, since the core never moves a pod from
-  // one gang to another. After that, the caller sends the pod as a member of the new gang.
-  void leave_gang(const std::string& uid, PodEntry& entry, const PodRecord& record);
+  // If the gated pod is in another gang now, sends the pod as gone, since the core never moves a
+  // pod from one gang to another. After that, the caller sends the pod as a member of the new gang.
+  // Sets `record.size_of_owner` if the size of the gang has changed before without an edit of its
+  // pods.
+  void follow_gang(const std::string& uid, PodEntry& entry, PodRecord& record);
   // Sends the end of the gang, if the gang has no pods left and will get no new pods.
   void tell_if_gone(const std::string& gang_owner);
   // Drops the pod's entry, counts and marks, and puts its end into the outbox. `clock`: News::clock

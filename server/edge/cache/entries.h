@@ -62,6 +62,19 @@ struct ClaimsPart {
   std::string domain;
 };
 
+// The gang of a pod as the core knows it from the pod's last record.
+struct GangPart {
+  // The name and the owner of the gang, separated by a blank. Empty: the pod was never gated.
+  std::string key;
+  // The size of the gang.
+  std::uint32_t size = 0;
+  // True: at least one record had PodRecord::size_of_owner.
+  bool size_changes = false;
+  // The digest of the members that are created later than this pod (about::LatePods). 0: the core
+  // got none for this pod.
+  std::uint64_t late_members = 0;
+};
+
 // The part of an entry for pods that request GPUs or have had Subak's gate. Only the cache writes
 // this part. Times and counts are as of the last event on the pod.
 struct GpuPodEntry {
@@ -87,11 +100,7 @@ struct GpuPodEntry {
   bool runs_alone = false;
   // What the Job of the pod says about it.
   JobPart of_job;
-  // The gang of this pod as the core knows it: the name, the owner and maybe the size of the gang,
-  // separated by blanks. Empty: the pod was never gated.
-  std::string gang_told;
-  // True: at least one record that the core got for this pod had PodRecord::size_of_owner.
-  bool size_changes = false;
+  GangPart gang_told;
   // The owner that creates all pods of the gang: the uid of a Job or JobSet, or "uid+group" for a
   // group of a LeaderWorkerSet. Empty: none.
   std::string gang_owner;
@@ -99,9 +108,6 @@ struct GpuPodEntry {
   std::string worker_set;
   // How many pods of each group of that LeaderWorkerSet request no GPUs, as in OwnerEntry.
   std::uint32_t without_gpus = 0;
-  // The digest of the members that are created later than this pod, as the core got them
-  // (about::LatePods). 0: the core got none for this pod.
-  std::uint64_t group_told = 0;
   // API version, kind, name and uid of the pod's controller. All are empty if the pod has none.
   std::string owner_api, owner_kind, owner_name, owner_uid;
   // The data that a patch needs to open the gate. Empty unless the pod is gated.

@@ -73,7 +73,8 @@ bool find_gang(const OwnerCache& owners, Pod& pod, PodEntry& entry) {
   const Text role = find_text(pod.labels, "jobset.sigs.k8s.io/replicatedjob-name");
   if (role.empty()) {
     // The remaining pods of a gang are the gang, even if only one remains.
-    const bool was = entry.gpu && !entry.gpu->gang_told.empty() && entry.gpu->gang_told[0] != ' ';
+    const bool was =
+        entry.gpu && !entry.gpu->gang_told.key.empty() && entry.gpu->gang_told.key[0] != ' ';
     const bool is_rest = owner->together != Together::kNone && (owner->done > 0 || was);
     join_gang(pod, size_of(*owner, ""), true, owner->replaced_alone, is_rest);
     return true;

@@ -37,8 +37,8 @@ class PodMarks {
   std::set<std::string> take_unclaimed() { return std::exchange(unclaimed_, {}); }
   // Marks a pod for take_unclaimed(), in the same way as put_unsized().
   void put_unclaimed(const std::string& uid) { unclaimed_.insert(uid); }
-  // Takes out the gated pods that were reported as gone although they exist. A patch that opens the
-  // gate of such a pod may still be on its way.
+  // Takes out the pods without a node that were reported as gone although they exist. The scheduler
+  // may place such a pod, or a patch that opens its gate may still be on its way.
   std::set<std::string> take_withdrawn() { return std::exchange(withdrawn_, {}); }
   // Marks a pod for take_withdrawn().
   void put_withdrawn(const std::string& uid) { withdrawn_.insert(uid); }

@@ -381,7 +381,28 @@ TEST_F(KubeDevices, PodsThatWaitForThePayerOfTheirClaimAreNonGpuMembers) {
   see_claiming("2", kShared, "", "Pending", kGangOfTwo);
   EXPECT_THAT(cache.find_gpu_pod("2")->gpu->claims.unknown, HasSubstr("another pod"));
   see_claiming("1", kShared, "", "Pending", kGangOfTwo);
-  EXPECT_EQ(record()->gang_size, 1u) << "only the payer requests GPUs";
+  const auto payer = record();
+  ASSERT_TRUE(payer) << "it stays in its gang, whose size changes";
+  EXPECT_EQ(payer->gang_size, 1u) << "only the payer requests GPUs";
+  EXPECT_TRUE(payer->size_of_owner);
+  EXPECT_THAT(cache.marks().take_withdrawn(), IsEmpty());
+}
+
+// The core may know such a pod from an earlier session, and may have sent a patch that opens its gate.
+TEST_F(KubeDevices, APodOfAListThatRequestsNoGpusNowIsWithdrawn) {
+  see_class();
+  see_slice("s1", "n1", 1, 1, 4);
+  cache.begin_pods(kNow);
+  see_claiming("1", kShared);
+  see_claiming("2", kShared);
+  EXPECT_THAT(told(), IsEmpty()) << "their claim is not known";
+  see_claim("shared", 1);
+  see_claiming("1", kShared);
+  see_claiming("2", kShared);
+  EXPECT_THAT(told(), ElementsAre("pod_seen 1")) << "the other pod does not pay";
+  ASSERT_TRUE(cache.complete_pods(kNow));
+  EXPECT_THAT(told(), ElementsAre("pod_gone 2"));
+  EXPECT_THAT(cache.marks().take_withdrawn(), ElementsAre("2"));
 }
 
 TEST_F(KubeDevices, APodThatEndedBeforeTheSessionIsToldWithItsEnd) {
