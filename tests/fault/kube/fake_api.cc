@@ -1,6 +1,8 @@
 #include "fake_api.h"
 
 #include <algorithm>
+#include <cstdlib>
+#include <iostream>
 #include <iterator>
 #include <utility>
 
@@ -29,6 +31,21 @@ bool may_be_done_late(const KubeCall& call) {
   return call.method == "PATCH" || of_domain;
 }
 
+// What follows this text in the call's body, up to the next quotation mark; empty: nothing does.
+std::string text_after(const KubeCall& call, std::string_view text) {
+  const std::size_t at = call.body.find(text);
+  if (at == std::string::npos) return {};
+  const std::size_t begin = at + text.size();
+  return call.body.substr(begin, call.body.find('"', begin) - begin);
+}
+
+// The node to which the call lets a pod go, and the version of the pod for which it was made.
+std::pair<std::string, std::string> let_go_by(const KubeCall& call) {
+  if (call.method != "PATCH") return {};
+  return {text_after(call, R"("key":"metadata.name","operator":"In","values":[")"),
+          text_after(call, R"("path":"/metadata/resourceVersion","value":")")};
+}
+
 CallAnswer plain(Outcome outcome) {
   CallAnswer answer;
   answer.outcome = outcome;
@@ -37,6 +54,15 @@ CallAnswer plain(Outcome outcome) {
 }
 
 }  // namespace
+
+bool ApiServer::may_let_go(const std::string& pod, const std::string& node) {
+  const std::size_t slash = pod.find('/');
+  const auto found =
+      let_go.find("/api/v1/namespaces/" + pod.substr(0, slash) + "/pods/" + pod.substr(slash + 1));
+  const Object* const object = objects.find(kPods, pod);
+  if (found == let_go.end() || object == nullptr) return false;
+  return found->second.contains({node, text_at(*object, {"metadata", "resourceVersion"})});
+}
 
 // What was on its way may arrive although nobody waits for the answer.
 FakeApi::~FakeApi() {
@@ -51,6 +77,10 @@ bool FakeApi::call(KubeCall call, Answered answered) {
   if (server_.faults.errors && rng_.percent(1)) return false;
   if (call.body.find("It starts ") != std::string::npos) ++server_.starts_told;
   if (call.body.find(names::kKeptClosed) != std::string::npos) ++server_.marks;
+  auto to = let_go_by(call);
+  if (std::getenv("SUBAK_DEBUG"))
+    std::cerr << "CALL " << call.method << " " << call.path << " " << call.body << "\n";
+  if (!to.first.empty()) server_.let_go[call.path].insert(std::move(to));
   calls_.push_back({std::move(call), std::move(answered)});
   return true;
 }
@@ -83,13 +113,21 @@ bool FakeApi::serve() {
   return true;
 }
 
+// The API server has not done the call, and never will.
+FakeApi::Ready FakeApi::refuse(Call& call, int code) {
+  const auto sent = server_.let_go.find(call.call.path);
+  if (sent != server_.let_go.end()) sent->second.erase(let_go_by(call.call));
+  return {std::move(call.answered), code, status_text(code)};
+}
+
 FakeApi::Ready FakeApi::decide(Call& call) {
   const ApiFaults& faults = server_.faults;
-  if (server_.refusing) return {std::move(call.answered), 401, status_text(401)};
+  if (server_.refusing) return refuse(call, 401);
   if (faults.errors && rng_.percent(12)) {
     constexpr int kCodes[] = {409, 422, 429, 500, 504, 403};
     const int code = kCodes[rng_.below(std::size(kCodes))];
-    if (code >= 500 && rng_.percent(50)) server_.objects.serve(call.call);
+    if (code < 500) return refuse(call, code);
+    if (rng_.percent(50)) server_.objects.serve(call.call);
     return {std::move(call.answered), code, status_text(code)};
   }
   if (faults.lost && rng_.percent(10)) {
@@ -101,7 +139,7 @@ FakeApi::Ready FakeApi::decide(Call& call) {
     return {std::move(call.answered), 0, ""};
   }
   if (const int code = server_.protecting ? protected_by(call.call) : 0; code != 0) {
-    return {std::move(call.answered), code, status_text(code)};
+    return refuse(call, code);
   }
   ApiObjects::Answered answer = server_.objects.serve(call.call);
   return {std::move(call.answered), answer.code, std::move(answer.body)};

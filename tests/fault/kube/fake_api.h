@@ -5,8 +5,11 @@
 
 #include <deque>
 #include <list>
+#include <map>
 #include <memory>
+#include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "api_objects.h"
@@ -36,6 +39,11 @@ struct ApiServer {
   bool protecting = false;      // no pod is evicted, no Job suspended
   std::size_t starts_told = 0;  // writes with the words of an expected start
   std::size_t marks = 0;        // writes that mark a pod which is kept closed
+  // The writes that let a pod go and were not refused, by the pod's path: each with the node, and with the
+  // version of the pod for which it was made.
+  std::map<std::string, std::set<std::pair<std::string, std::string>>> let_go{};
+  // A write that lets the pod go to this node may still come: the pod has the version for which it was made.
+  bool may_let_go(const std::string& pod, const std::string& node);
   // Writes that nobody waits for, as their caller is gone or has given up: on the way, and still to be done.
   std::deque<KubeCall> orphans{};
 };
@@ -77,6 +85,7 @@ class FakeApi final : public KubeApi {
     std::deque<std::string> lines{};
   };
   Ready decide(Call& call);
+  Ready refuse(Call& call, int code);
   void begin(Watch& watch);
   void collect(Watch& watch);
   void deliver(Watch& watch);

@@ -80,7 +80,7 @@ void KubeCluster::judge_fence(const KubePod& pod, const std::string& uid, const 
     if (other == uid || !place->overlaps(before.place) || !is_gated(other)) continue;
     const std::optional<CorePlace> has = place_of(other);
     if (has && has->overlaps(before.place)) continue;  // what took it back was forgotten in a crash
-    if (is_marked(other, before.attempt)) continue;
+    if (is_marked(other, before.attempt) || !server_.may_let_go(former.key, place->node)) continue;
     complain(pod.key + " is let go to " + place->node + ", and nothing keeps " + former.key +
              ", which had that place before, from being let go there");
   }

@@ -444,7 +444,11 @@ void KubeWorld::compare_times() {
   }
   if (cluster_.nvidia() == nullptr) return;
   const std::vector<ClaimStay>& stays = cluster_.nvidia()->claims().stays();
-  for (const std::string& one : charged_too_much(store_.facts(), stays)) judge_.wrong(one);
+  const auto end_was_seen = [&](const std::string& uid) {
+    return cluster_.pods().at(uid).seen_end;
+  };
+  for (const std::string& one : charged_too_much(store_.facts(), stays, end_was_seen))
+    judge_.wrong(one);
 }
 
 // Nothing is on its way.

@@ -228,7 +228,10 @@ TEST(NvidiaJudge, AClaimThatIsChargedTwiceIsFound) {
     for (fact::Body body : {fact::Body(added), fact::Body(charged)}) {
       facts.emplace_back().body = std::move(body);
     }
-    EXPECT_EQ(charged_too_much(facts, {stay}).size(), number - 1);
+    const auto seen = [](const std::string&) { return true; };
+    EXPECT_EQ(charged_too_much(facts, {stay}, seen).size(), number - 1);
+    const auto unseen = [](const std::string& uid) { return uid != "u1"; };
+    EXPECT_EQ(charged_too_much(facts, {stay}, unseen).size(), 0u);
   }
 }
 

@@ -1,4 +1,5 @@
 // Compares what Subak knows and has charged with the devices of the played cluster.
+#include <algorithm>
 #include <map>
 #include <utility>
 
@@ -87,14 +88,16 @@ std::vector<std::string> wrong_payers(const Engine& engine, const std::vector<Cl
   return wrong;
 }
 
-std::vector<std::string> charged_too_much(const std::vector<Fact>& facts,
-                                          const std::vector<ClaimStay>& stays) {
+std::vector<std::string> charged_too_much(
+    const std::vector<Fact>& facts, const std::vector<ClaimStay>& stays,
+    const std::function<bool(const std::string& uid)>& end_was_seen) {
   std::map<std::string, GpuTime> used;  // by uid
   each_charge(facts,
               [&](const std::string& uid, const LedgerRow& row) { used[uid] += row.amount(); });
   std::vector<std::string> wrong;
   for (const ClaimStay& stay : stays) {
-    if (stay.until_ms == 0) continue;
+    if (stay.until_ms == 0 || !std::all_of(stay.pods.begin(), stay.pods.end(), end_was_seen))
+      continue;
     GpuTime sum;
     for (const std::string& uid : stay.pods) sum += used[uid];
     const DurationMs slack = kSecondMs * static_cast<DurationMs>(stay.pods.size());

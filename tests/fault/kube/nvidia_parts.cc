@@ -267,6 +267,8 @@ std::string NvidiaParts::overfull(
   std::set<std::string> shared;
   for (const auto& [uid, pod] : pods) {
     if (pod->ask == Ask::kDomain) ++channels;
+    const Object* const object = objects_.find(kPods, pod->key);
+    if (object != nullptr && claims_.has_devices_off(*object, node)) continue;
     if (pod->ask == Ask::kShared && !shared.insert(pod->job).second) continue;
     (is_slice(pod->ask) ? slices : whole) += pod->gpus;
   }

@@ -87,8 +87,10 @@ std::vector<std::string> wrong_nodes(const Engine& engine, const PlayedDevices& 
 std::vector<std::string> wrong_payers(const Engine& engine, const std::vector<ClaimStay>& stays,
                                       const std::function<bool(const std::string& uid)>& lives);
 // No claim was charged for more than the time in which it had its devices, to the API's second.
-std::vector<std::string> charged_too_much(const std::vector<Fact>& facts,
-                                          const std::vector<ClaimStay>& stays);
+// `end_was_seen`: an object said when the pod with this uid ended. Without this, nobody knows the time.
+std::vector<std::string> charged_too_much(
+    const std::vector<Fact>& facts, const std::vector<ClaimStay>& stays,
+    const std::function<bool(const std::string& uid)>& end_was_seen);
 
 // The ComputeDomain that a pod asks for, "ns/name"; empty: none.
 std::string domain_of(const Object& pod);

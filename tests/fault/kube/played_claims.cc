@@ -228,6 +228,14 @@ void PlayedClaims::make_late(bool all) {
   }
 }
 
+bool PlayedClaims::has_devices_off(const Object& pod, const std::string& node) const {
+  const std::vector<std::string> keys = claims_of(pod);
+  return std::any_of(keys.begin(), keys.end(), [&](const std::string& key) {
+    const auto given = nodes_.find(key);
+    return given != nodes_.end() && given->second != node;
+  });
+}
+
 std::string PlayedClaims::unfinished() const {
   std::string all;
   for (const auto& [key, node] : nodes_) all += " claim " + key + " on " + node;

@@ -49,6 +49,8 @@ class PlayedClaims {
   void make_late(bool all);
   // All stays that have begun.
   const std::vector<ClaimStay>& stays() const { return stays_; }
+  // A claim of the pod has its devices on another node, so the pod takes none of this one.
+  bool has_devices_off(const Object& pod, const std::string& node) const;
   // What is left; empty: nothing.
   std::string unfinished() const;
 
