@@ -30,6 +30,11 @@ inline constexpr std::uint32_t kShortWatchesTold = 3;
 // that need these objects wait behind their gates.
 inline constexpr DurationMs kDeviceListsMs = 30 * kSecondMs;
 
+// How many gangs without non-GPU members the edge remembers, because they had such members. Beyond
+// this number the edge forgets all of them. A pod that joins such a gang later may then contradict
+// the gang's size, and its job waits.
+inline constexpr std::size_t kMaxFormerGangs = 10'000;
+
 // The first page of a list has kListPageObjects objects; these limits are for the later pages. The
 // edge drops a list that has more pages, a longer continue token, or a repeated continue token.
 // After it dropped a list, the edge pauses and then begins a new list.

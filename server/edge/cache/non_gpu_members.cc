@@ -1,5 +1,7 @@
 #include "server/edge/cache/non_gpu_members.h"
 
+#include "core/edge_limits.h"
+
 namespace subak {
 namespace {
 
@@ -20,6 +22,7 @@ bool is_there(const Pod& pod, WatchKind kind) {
 void NonGpuMembers::clear() {
   gangs_.clear();
   counts_.clear();
+  without_ = 0;
 }
 
 std::vector<std::string> NonGpuMembers::see(const std::string& uid, const Pod& pod,
@@ -35,13 +38,19 @@ std::vector<std::string> NonGpuMembers::move(const std::string& uid, const std::
   std::vector<std::string> changed;
   if (!before.empty()) {
     gangs_.erase(known);
-    if (--counts_[before] == 0) counts_.erase(before);
+    if (--counts_[before] == 0) ++without_;
     changed.push_back(before);
   }
   if (!gang.empty()) {
     gangs_.emplace(uid, gang);
-    ++counts_[gang];
+    const auto [count, is_new] = counts_.try_emplace(gang);
+    if (!is_new && count->second == 0) --without_;
+    ++count->second;
     changed.push_back(gang);
+  }
+  if (without_ > limits::kMaxFormerGangs) {
+    std::erase_if(counts_, [](const auto& one) { return one.second == 0; });
+    without_ = 0;
   }
   return changed;
 }

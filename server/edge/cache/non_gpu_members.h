@@ -3,6 +3,7 @@
 // ClusterCache owns this object.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <unordered_map>
@@ -26,16 +27,19 @@ class NonGpuMembers {
   // Takes the pod out of its gang because the pod is gone. Returns the same as see().
   std::vector<std::string> gone(const std::string& uid) { return move(uid, ""); }
   // Subtracts the number of the gang's known non-GPU members from the size that `pod` states for
-  // its gang.
-  // `pod`: a GPU pod.
+  // its gang. If the gang has or had such members, its size may change again
+  // (Gang::size_of_owner). `pod`: a GPU pod.
   void leave_out_of(Pod& pod) const;
 
  private:
   // Moves the pod to `gang`. If `gang` is empty, the pod only leaves its present gang.
   std::vector<std::string> move(const std::string& uid, const std::string& gang);
 
-  std::unordered_map<std::string, std::string> gangs_;     // by uid of the pod
-  std::unordered_map<std::string, std::uint32_t> counts_;  // by gang
+  std::unordered_map<std::string, std::string> gangs_;  // by uid of the pod
+  // By gang. A gang that had non-GPU members stays, with 0.
+  std::unordered_map<std::string, std::uint32_t> counts_;
+  // The number of gangs with 0. Beyond limits::kMaxFormerGangs, all of them are forgotten.
+  std::size_t without_ = 0;
 };
 
 }  // namespace subak

@@ -162,11 +162,15 @@ class Planner {
     return left;
   }
 
-  // Deletes the ComputeDomains of attempts that have ended.
+  // Deletes the ComputeDomains of attempts that have ended. An outdated patch may still open the gate
+  // of a guarded pod, which then runs in the ComputeDomain.
   void drop_domains(const WantedJobs& wanted) {
+    std::set<JobId> guarded;
+    for (const auto& [uid, one] : fence_.pods()) guarded.insert(one.job);
     for (const auto& [key, entry] : cache_.domains().all()) {
       const ComputeDomain& domain = entry.object;
       if (!domain.is_ours() || domain.going || cache_.domains().users(key).all > 0) continue;
+      if (guarded.contains(domain.job)) continue;
       const auto job = wanted.find(domain.job);
       const bool starts = job != wanted.end() && job->second.effect.kind == EffectKind::kOpenGate &&
                           job->second.effect.attempt == domain.attempt;

@@ -1,8 +1,6 @@
 #include "fake_api.h"
 
 #include <algorithm>
-#include <cstdlib>
-#include <iostream>
 #include <iterator>
 #include <utility>
 
@@ -78,8 +76,6 @@ bool FakeApi::call(KubeCall call, Answered answered) {
   if (call.body.find("It starts ") != std::string::npos) ++server_.starts_told;
   if (call.body.find(names::kKeptClosed) != std::string::npos) ++server_.marks;
   auto to = let_go_by(call);
-  if (std::getenv("SUBAK_DEBUG"))
-    std::cerr << "CALL " << call.method << " " << call.path << " " << call.body << "\n";
   if (!to.first.empty()) server_.let_go[call.path].insert(std::move(to));
   calls_.push_back({std::move(call), std::move(answered)});
   return true;

@@ -70,7 +70,8 @@ void KubeCluster::judge_fence(const KubePod& pod, const std::string& uid, const 
                               bool late) {
   const std::optional<CorePlace> place = place_of(uid);
   const std::string attempt = place ? std::string() : attempt_of(uid);
-  if (!attempt.empty() && is_marked(uid, attempt)) {
+  // One that needs no place of its own is opened for no attempt.
+  if (!attempt.empty() && !to.empty() && is_marked(uid, attempt)) {
     complain(pod.key + " is let go for attempt " + attempt + ", and is marked");
   }
   // One that was sent for an earlier attempt, and happens to name the node of this one, is late too.

@@ -123,6 +123,23 @@ TEST_F(KubeDomain, IsDeletedWhenNothingUsesIt) {
   EXPECT_THAT(plan(), IsEmpty());
 }
 
+// Such a pod would run in its ComputeDomain.
+TEST_F(KubeDomain, StaysWhileAnOutdatedPatchMayOpenItsPod) {
+  see_domain();
+  see_template();
+  see_text(claiming("1", true));
+  Effect effect;
+  effect.kind = EffectKind::kKeepClosed;
+  effect.cluster = ClusterId(1);
+  effect.job = JobId(ClusterId(1), 1);
+  effect.attempt = 1;
+  effect.keep_closed.emplace_back().uid = "1";
+  fence.take(effect, false);
+  EXPECT_THAT(plan(), ElementsAre("keep 1"));
+  fence.give_up("1");
+  EXPECT_THAT(plan(), ElementsAre(kDrop)) << "nothing can mark the pod";
+}
+
 // The core may extend a hold, so only the core says that an attempt has ended.
 TEST_F(KubeDomain, StaysUntilTheCoreWithdrawsItsAttempt) {
   see_domain();

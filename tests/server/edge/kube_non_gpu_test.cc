@@ -81,6 +81,22 @@ TEST_F(NonGpuMembers, OneThatIsDeletedOrGoesDoesNotCount) {
   EXPECT_THAT(told_sizes(), ElementsAre("a g 4"));
 }
 
+// Its pods have said other sizes, so a new pod contradicts none of them.
+TEST_F(NonGpuMembers, TheSizeOfAGangThatHadOneMayChangeAgain) {
+  const auto may_change = [this] {
+    const auto news = cache.outbox().next(Outbox::kAllPodsKnown);
+    const auto* const seen = news ? std::get_if<in::PodSeen>(&news->body) : nullptr;
+    return seen != nullptr && seen->pod.gang_size == 3 && seen->pod.size_of_owner;
+  };
+  see(worker("a"));
+  EXPECT_FALSE(may_change());
+  see_non_gpu("l", 3);
+  see_non_gpu("l", 3, "Pending", WatchKind::kDeleted);
+  EXPECT_THAT(told_sizes(), IsEmpty());
+  see(worker("b"));
+  EXPECT_TRUE(may_change());
+}
+
 TEST_F(NonGpuMembers, OneThatSaysNoSizeCountsInNoGang) {
   see_non_gpu("l", 1, "Pending", WatchKind::kModified, R"(,"labels":{"subak.gpu/job":"g"})");
   see(worker("a"));
