@@ -271,7 +271,9 @@ void change_pod(Decision& d, const state::PodPlace& place, const PodRecord& pod,
   const state::Job& job = d.s.jobs().at(place.job);
   const state::Pod& known = job.pods[place.rank];
   must(known.uid == pod.uid, "the record is of the pod at this rank");
-  const bool waits = job.waits() && known.state == PodState::kWaiting;
+  // The pods beyond a running gang wait for the next attempt.
+  const bool waits =
+      known.state == PodState::kWaiting && (job.waits() || place.rank >= job.ranks());
   const bool may = pod.gated && pod.shape.kind != GpuKind::kNone;
   if (!waits || !may) return;
   const bool whole = job.shape && place.rank < job.ranks();
@@ -283,7 +285,7 @@ void change_pod(Decision& d, const state::PodPlace& place, const PodRecord& pod,
     return d.refuse(*error, pod.uid);
   const bool asks = !(state::shape_of(d.s.fleet(), known) == pod.shape);
   d.emit(fact::PodChanged{place.job, place.rank, pod.shape, dispute, order_of(pod)});
-  if (asks) job_changed(d, place.job);
+  if (asks && job.waits()) job_changed(d, place.job);
   settle(d, place.job);
 }
 
