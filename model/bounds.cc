@@ -116,6 +116,7 @@ constexpr std::array kOwnRows{
     Row{"reason", "", 0, static_cast<std::int64_t>(limits::kMaxReasonBytes)},
     Row{"reclaim_max_grace_ms", "", 0, limits::kMaxTimeLimitMs},
     Row{"reclaim_min_run_ms", "", 0, limits::kMaxTimeLimitMs},
+    Row{"refund_lost_work_ms", "", 0, limits::kMaxTimeLimitMs},
     Row{"replaces", "", 0, kName},
     Row{"replicas", "", 0, kMilliPerGpu},
     Row{"reported_unfit", "", 0, kText},
@@ -179,7 +180,7 @@ constexpr bool fits_any(std::int64_t value) { return value >= 0 && value <= kAny
 // Returns the bound of a field. A test checks that each field is in the table.
 const Row& bound_of(std::string_view field, std::string_view within) {
   static constexpr Row kUnbounded{"", "", kLeast, kMost};
-  const Row* row = row_of(field, within);
+  const Row* const row = row_of(field, within);
   return row != nullptr ? *row : kUnbounded;
 }
 
@@ -194,8 +195,7 @@ std::string at_most(std::int64_t most, std::string_view unit) {
 template <class T>
 std::optional<Error> fields_of(const T& record, std::string_view within = "");
 
-// A field visitor that stops at the first field beyond its bound. It builds the path on the way
-// back, so accepted values cost nothing.
+// Visits fields up to the first one beyond its bound, and builds its path on the way back.
 class Visitor {
  public:
   explicit Visitor(std::string_view within = "") : within_(within) {}

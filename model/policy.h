@@ -14,6 +14,7 @@
 #include "core/ids.h"
 #include "core/quantity.h"
 #include "core/text.h"
+#include "model/node.h"
 
 namespace subak {
 
@@ -97,10 +98,7 @@ struct Policy {
   std::uint32_t keep_whole = 0;
   // The most gangs with a ComputeDomain in one NVLink domain of several nodes; 0 = any number.
   std::uint32_t clique_gangs = 1;
-  // On a GPU node, the CPU and memory that non-GPU pods must leave free for each free GPU. 0 = no
-  // amount.
-  std::int64_t cpu_per_gpu_milli = 0;
-  std::int64_t memory_per_gpu_bytes = 0;
+  GpuHeadroom gpu_headroom;
   // Whether jobs within quota take GPUs back from jobs that borrow them (docs/design/0084). This
   // works only with OrderPolicy::kTargetShare.
   bool reclaim = true;
@@ -110,6 +108,9 @@ struct Policy {
   // period is longer than this maximum, Subak expects the end after this maximum, and takes GPUs
   // from such jobs last.
   DurationMs reclaim_max_grace_ms = 10 * kMinuteMs;
+  // If a job loses its work because Subak preempts it or because a node fails, the platform pays
+  // for the last time of the attempt, up to this maximum. 0 = nothing.
+  DurationMs refund_lost_work_ms = 30 * kMinuteMs;
   // System namespaces in addition to kSystemNamespaces. Subak does not gate their pods, and the
   // platform pays for these pods unless an account names the namespace. A * at the end of a name
   // matches any text.
@@ -132,12 +133,13 @@ struct Policy {
     v(11, "reserve_jobs", reserve_jobs);
     v(12, "keep_whole", keep_whole);
     v(13, "clique_gangs", clique_gangs);
-    v(14, "cpu_per_gpu_milli", cpu_per_gpu_milli);
-    v(15, "memory_per_gpu_bytes", memory_per_gpu_bytes);
+    v(14, "cpu_per_gpu_milli", gpu_headroom.cpu_milli);
+    v(15, "memory_per_gpu_bytes", gpu_headroom.memory_bytes);
     v(16, "reclaim", reclaim);
     v(17, "reclaim_min_run_ms", reclaim_min_run_ms);
     v(18, "reclaim_max_grace_ms", reclaim_max_grace_ms);
     v(19, "priority_classes", priority_classes);
+    v(20, "refund_lost_work_ms", refund_lost_work_ms);
   }
   friend bool operator==(const Policy&, const Policy&) = default;
 };

@@ -339,6 +339,15 @@ bool budgets_allow_longer(const State& s, const state::Job& job, std::uint32_t o
 // budgets.cc: warns in the reply of each hard budget of the account, and of accounts above, that
 // has less than a tenth left.
 void warn_of_budgets(Decision& d, AccountId account);
+// refund.cc: refunds to the payer the part of the row `whole` that lies in [from, to). The platform
+// pays for this part, because the GPUs were not free. `charged`: the number of the row's fact.
+// Priority does not change: the account has used the GPUs.
+void refund(Decision& d, std::uint64_t charged, const LedgerRow& whole, TimeMs from, TimeMs to);
+// Refunds the work that a pod has lost, if it ended because of a preemption or a lost node: at most
+// the last Policy::refund_lost_work_ms. `cause`: the cause of the pod's end. Call it when the pod
+// is charged, and before its end. It refunds rows of the present decision only. So no refund goes
+// back beyond a midnight up to which the pod was charged before.
+void refund_lost_work(Decision& d, const state::Job& job, std::uint32_t rank, Cause cause);
 // Writes a NodeBilled fact of each node for each UTC midnight that has passed, but at most for the
 // last limits::kMaxClosedDays + 1 midnights.
 void close_days(Decision& d);

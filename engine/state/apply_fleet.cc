@@ -116,7 +116,7 @@ void State::on(const fact::PolicySet& f) {
     tree_.restart_meters(f.policy.half_life_ms, now());
   }
   policy_ = f.policy;
-  fleet_.set_gpu_headroom({policy_.cpu_per_gpu_milli, policy_.memory_per_gpu_bytes});
+  fleet_.set_gpu_headroom(policy_.gpu_headroom);
   fleet_.set_domain_rules({policy_.keep_whole, policy_.clique_gangs});
   plan_ends();
   std::unique_ptr<UsageTick> tick;

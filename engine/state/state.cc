@@ -43,9 +43,8 @@ void State::check() const {
   allocations_.check(jobs_);
   claims_.check();
   node_backoff_.check();
-  must(
-      fleet_.gpu_headroom() == GpuHeadroom{policy_.cpu_per_gpu_milli, policy_.memory_per_gpu_bytes},
-      "the fleet keeps beside GPUs what the policy says");
+  must(fleet_.gpu_headroom() == policy_.gpu_headroom,
+       "the fleet keeps beside GPUs what the policy says");
   for (const auto& [name, id] : nodes_.all()) {
     must(fleet_.node(id) != nullptr && fleet_.node(id)->name == name.second,
          "a node has the name under which it is found");

@@ -179,10 +179,11 @@ Policy Config::policy_over(const Policy& stored) const {
   if (reclaim) policy.reclaim = *reclaim;
   if (reclaim_min_run_ms) policy.reclaim_min_run_ms = *reclaim_min_run_ms;
   if (reclaim_max_grace_ms) policy.reclaim_max_grace_ms = *reclaim_max_grace_ms;
+  if (refund_lost_work_ms) policy.refund_lost_work_ms = *refund_lost_work_ms;
   if (keep_whole) policy.keep_whole = *keep_whole;
   if (clique_gangs) policy.clique_gangs = *clique_gangs;
-  if (cpu_per_gpu_milli) policy.cpu_per_gpu_milli = *cpu_per_gpu_milli;
-  if (memory_per_gpu_bytes) policy.memory_per_gpu_bytes = *memory_per_gpu_bytes;
+  if (cpu_per_gpu_milli) policy.gpu_headroom.cpu_milli = *cpu_per_gpu_milli;
+  if (memory_per_gpu_bytes) policy.gpu_headroom.memory_bytes = *memory_per_gpu_bytes;
   if (enforce_time_limits) policy.enforce_time_limits = *enforce_time_limits;
   if (time_limit_grace_ms) policy.time_limit_grace_ms = *time_limit_grace_ms;
   if (default_time_limit_ms) policy.default_time_limit_ms = *default_time_limit_ms;

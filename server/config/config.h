@@ -82,6 +82,12 @@ struct ClaimConfig {
   bool domains_for_nvlink = false;
 };
 
+// The values of AdmissionConfig::alignment and alignment_namespaces.
+struct AlignmentConfig {
+  Alignment level = Alignment::kWarn;
+  std::vector<NamespaceAlignment> namespaces;
+};
+
 // All values of the configuration, with their defaults.
 struct Config {
   // Where the state is: the path of a file, or the address of a database.
@@ -139,7 +145,7 @@ struct Config {
   std::optional<DurationMs> half_life_ms, hold_ms, patience_ms;
   std::optional<std::uint32_t> reserve_jobs;
   std::optional<bool> reclaim;
-  std::optional<DurationMs> reclaim_min_run_ms, reclaim_max_grace_ms;
+  std::optional<DurationMs> reclaim_min_run_ms, reclaim_max_grace_ms, refund_lost_work_ms;
   std::optional<std::uint32_t> keep_whole;
   std::optional<std::uint32_t> clique_gangs;
   std::optional<std::int64_t> cpu_per_gpu_milli, memory_per_gpu_bytes;
@@ -155,9 +161,7 @@ struct Config {
   std::vector<std::string> topology_labels;
   // The value of KubeNodeOptions::labels.
   NodeLabelKeys node_labels;
-  // The values of AdmissionConfig::alignment and alignment_namespaces.
-  Alignment alignment = Alignment::kWarn;
-  std::vector<NamespaceAlignment> alignment_namespaces;
+  AlignmentConfig alignment;
   // The value of AdmissionConfig::routes.
   std::vector<GpuRoute> routes;
   // The value of Policy::system_namespaces. The configured list always replaces the stored list,

@@ -39,7 +39,7 @@ std::string default_of(const Setting& setting) {
       {"breakGlassGroup", config.break_glass_group},
       {"loopbackAdmin", config.loopback_admin ? "true" : "false"},
       {"deviceClaims", std::string(enum_name(config.claims.devices))},
-      {"alignment", std::string(enum_name(config.alignment))},
+      {"alignment", std::string(enum_name(config.alignment.level))},
       {"failRequestsGreaterThanOne", config.node_labels.fail_greater_than_one ? "true" : "false"},
       {"computeDomainsForNvlink", config.claims.domains_for_nvlink ? "true" : "false"},
       {"unknownCluster", std::string(enum_name(config.unknown_cluster))},

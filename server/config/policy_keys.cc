@@ -34,9 +34,11 @@ std::string half_life(const Policy& p) {
   return p.half_life_ms == 0 ? "infinite" : format_duration(p.half_life_ms);
 }
 std::string cpu(const Policy& p) {
-  return p.cpu_per_gpu_milli == 0 ? "0" : std::to_string(p.cpu_per_gpu_milli) + "m";
+  const std::int64_t milli = p.gpu_headroom.cpu_milli;
+  return milli == 0 ? "0" : std::to_string(milli) + "m";
 }
 std::string order(const Policy& p) { return std::string(enum_name(p.order)); }
+std::string memory(const Policy& p) { return std::to_string(p.gpu_headroom.memory_bytes); }
 std::string reclaim(const Policy& p) { return p.reclaim ? "on" : "off"; }
 std::string enforce(const Policy& p) { return p.enforce_time_limits ? "true" : "false"; }
 
@@ -50,10 +52,12 @@ constexpr Key kKeys[] = {
     {"reclaimMinRun", duration<&Policy::reclaim_min_run_ms>, set_in<&Config::reclaim_min_run_ms>},
     {"reclaimMaxGrace", duration<&Policy::reclaim_max_grace_ms>,
      set_in<&Config::reclaim_max_grace_ms>},
+    {"refundLostWork", duration<&Policy::refund_lost_work_ms>,
+     set_in<&Config::refund_lost_work_ms>},
     {"keepWhole", number<&Policy::keep_whole>, set_in<&Config::keep_whole>},
     {"cliqueGangs", number<&Policy::clique_gangs>, set_in<&Config::clique_gangs>},
     {"cpuPerGpu", cpu, set_in<&Config::cpu_per_gpu_milli>},
-    {"memoryPerGpu", number<&Policy::memory_per_gpu_bytes>, set_in<&Config::memory_per_gpu_bytes>},
+    {"memoryPerGpu", memory, set_in<&Config::memory_per_gpu_bytes>},
     {"enforceTimeLimits", enforce, set_in<&Config::enforce_time_limits>},
     {"timeLimitGrace", duration<&Policy::time_limit_grace_ms>,
      set_in<&Config::time_limit_grace_ms>},

@@ -92,7 +92,9 @@ Found set_order(Config& c, std::string_view v) {
   return set_enum<OrderPolicy, &Config::order>(c, v);
 }
 
+constexpr auto kAlignment = [](Config& c) -> Alignment& { return c.alignment.level; };
 constexpr auto kDeviceClaims = [](Config& c) -> DeviceClaims& { return c.claims.devices; };
+constexpr auto kOneReplica = [](Config& c) -> bool& { return c.node_labels.fail_greater_than_one; };
 constexpr auto kDomainsForNvlink = [](Config& c) -> bool& { return c.claims.domains_for_nvlink; };
 
 // `field`: a member of Config, or a function that returns the field.
@@ -172,22 +174,16 @@ Found set_label_key(Config& c, std::string_view v) {
   return std::nullopt;
 }
 
-Found set_fail_greater_than_one(Config& c, std::string_view v) {
-  if (v != "true" && v != "false") return bad_value(v, "true or false");
-  c.node_labels.fail_greater_than_one = v == "true";
-  return std::nullopt;
-}
-
 Found add_alignment(Config& c, std::string_view v) {
-  if (c.alignment_namespaces.size() >= limits::kMaxNamespaceModes) {
+  if (c.alignment.namespaces.size() >= limits::kMaxNamespaceModes) {
     return bad_value(v, "at most " + std::to_string(limits::kMaxNamespaceModes) + " entries");
   }
   Result<NamespaceAlignment> parsed = read_alignment(v);
   if (!parsed) return parsed.error();
-  for (const NamespaceAlignment& other : c.alignment_namespaces) {
+  for (const NamespaceAlignment& other : c.alignment.namespaces) {
     if (other.ns == parsed->ns) return bad_value(v, "each namespace once");
   }
-  c.alignment_namespaces.push_back(std::move(parsed).value());
+  c.alignment.namespaces.push_back(std::move(parsed).value());
   return std::nullopt;
 }
 
@@ -271,7 +267,6 @@ Found set_number(Config& c, std::string_view v) {
   return std::nullopt;
 }
 
-// Reads Kubernetes quantities.
 Found set_cpu_per_gpu(Config& c, std::string_view v) {
   const auto cpu = parse_kube_quantity(v);
   if (!cpu || cpu->nano < 0 || cpu->milli() > limits::kMaxCpuMilli) {
@@ -376,6 +371,9 @@ constexpr std::array kSettings{
     Setting{"reclaimMaxGrace", "--reclaim-max-grace", "DURATION",
             "the longest grace period that a claim waits for; a longer period counts as this value",
             false, false, set_duration<&Config::reclaim_max_grace_ms, Range{0, kDayMs}>},
+    Setting{"refundLostWork", "--refund-lost-work", "DURATION",
+            "the most lost run time that the platform pays instead of the account; 0s is none",
+            false, false, set_duration<&Config::refund_lost_work_ms, Range{0, 365 * kDayMs}>},
     Setting{"priorityClasses", "--priority-class", "NAME=VALUE[:preempts][:ACCOUNT,...]",
             "a priority class of jobs, and the accounts that may use it", true, false,
             add_priority_class, [](Config& c) { c.priority_classes.clear(); }},
@@ -427,14 +425,14 @@ constexpr std::array kSettings{
             set_label_key<&NodeLabelKeys::numa_cpus>},
     Setting{"failRequestsGreaterThanOne", "--fail-requests-greater-than-one", "true|false",
             "whether the device plugins fail requests for several replicas of a shared GPU", false,
-            false, set_fail_greater_than_one},
+            false, set_bool<kOneReplica>},
     Setting{"alignment", "--alignment", "off|warn|deny",
             "what happens to pods of several GPUs that their nodes cannot align", false, false,
-            set_choice<Alignment, &Config::alignment>},
+            set_choice<Alignment, kAlignment>},
     Setting{
         "alignmentNamespaces", "--alignment-namespace", "NAMESPACE=off|warn|deny",
         "alignment of a namespace; the first entry that matches counts, and a * may end the name",
-        true, false, add_alignment, [](Config& c) { c.alignment_namespaces.clear(); }},
+        true, false, add_alignment, [](Config& c) { c.alignment.namespaces.clear(); }},
     Setting{"migRouting", "--mig-routing", "namespace=NAME:PRODUCT",
             "sends pods of one GPU of a namespace, or of a class=NAME, to MIG slices", true, false,
             add_route<kSlicesEnd>, clear_routes<false>},

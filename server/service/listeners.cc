@@ -31,8 +31,8 @@ AdmissionConfig admission_of(const Config& config) {
   admission.break_glass_group = config.break_glass_group;
   admission.device_claims = config.claims.devices;
   admission.unknown_cluster = config.unknown_cluster;
-  admission.alignment = config.alignment;
-  admission.alignment_namespaces = config.alignment_namespaces;
+  admission.alignment = config.alignment.level;
+  admission.alignment_namespaces = config.alignment.namespaces;
   admission.routes = config.routes;
   admission.compute_domains_for_nvlink = config.claims.domains_for_nvlink;
   return admission;

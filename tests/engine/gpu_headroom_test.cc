@@ -45,7 +45,7 @@ void set_up_beside(Engine& engine, std::int64_t cpus_per_gpu) {
   account.spec.path = "a";
   engine.apply(at(0, account));
   in::SetPolicy set;
-  set.policy.cpu_per_gpu_milli = cpus_per_gpu * 1000;
+  set.policy.gpu_headroom.cpu_milli = cpus_per_gpu * 1000;
   ASSERT_FALSE(engine.apply(at(0, set)).reply.error);
 }
 
@@ -60,11 +60,11 @@ TEST(Beside, WhatIsKeptBesideGpusMayChange) {
   EXPECT_EQ(why[0].token, ReasonToken::kNodeResources);
   EXPECT_NE(why[0].detail.find("(cpuPerGpu)"), std::string::npos) << why[0].detail;
   in::SetPolicy set{engine.policy(), {}};
-  set.policy.cpu_per_gpu_milli = 6000;
+  set.policy.gpu_headroom.cpu_milli = 6000;
   engine.apply(at(2, set));
   engine.apply(at(2, in::Pass{}));
   EXPECT_EQ(engine.job(id, false)->state, JobState::kQueued) << "42 are kept, 40 would be left";
-  set.policy.cpu_per_gpu_milli = 5000;
+  set.policy.gpu_headroom.cpu_milli = 5000;
   engine.apply(at(3, set));
   EXPECT_TRUE(engine.pass_due());
   engine.apply(at(3, in::Pass{}));

@@ -381,7 +381,9 @@ void World::compare_times() {
     const auto* const row = std::get_if<fact::Charged>(&fact.body);
     if (row == nullptr) continue;
     const UsageState state = row->row.state;
-    if (state != UsageState::kUsed && state != UsageState::kForeign) continue;
+    // What is refunded for lost work is paid by the platform, so both rows together are nothing.
+    const bool corrects = row->row.corrects != 0;
+    if (state != UsageState::kUsed && state != UsageState::kForeign && !corrects) continue;
     const DurationMs span = row->row.to_ms - row->row.from_ms;
     used[row->row.allocation] += row->row.milligpu < 0 ? -span : span;
   }

@@ -34,7 +34,7 @@ void check_file(const std::string& text) {
   assert(twice.clusters == config.clusters && twice.gpu_kinds == config.gpu_kinds);
   assert(twice.routes == config.routes);
   assert(twice.node_labels == config.node_labels);
-  assert(twice.alignment_namespaces == config.alignment_namespaces);
+  assert(twice.alignment.namespaces == config.alignment.namespaces);
   assert(twice.priority_classes == config.priority_classes);
   assert(twice.system_namespaces == config.system_namespaces && twice.state == config.state);
 }

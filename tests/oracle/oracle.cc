@@ -28,6 +28,7 @@ void Oracle::saw(const Input& input, const ApplyOutcome& outcome) {
   now_ = std::max(now_, input.time_ms);
   const bool stale = is_stale(input);
   if (stale && !outcome.reply.error) wrong("an old session's word was taken");
+  calm_.rows_before = rows_.size();
   for (const Fact& f : outcome.facts) {
     const bool days_end = std::holds_alternative<fact::NodeBilled>(f.body) ||
                           std::holds_alternative<fact::Charged>(f.body) ||
@@ -293,7 +294,8 @@ void Oracle::join(Job& j) {
 
 void Oracle::on(const fact::PodChanged& f) {
   Job* const j = job(f.job);
-  if (j->state == JobState::kStarting || j->state == JobState::kRunning) {
+  const bool goes_on = j->state == JobState::kStarting || j->state == JobState::kRunning;
+  if (goes_on && f.rank < j->gang_size) {
     wrong(name(f.job, f.rank) + " changed though it does not wait");
   }
   j->pods.at(f.rank).shape = f.shape;
@@ -317,6 +319,7 @@ void Oracle::on(const fact::AttemptStarted& f) {
   if (by_claim) judge_place(*j, f);
   unreserve(f.id);
   j->state = JobState::kStarting;
+  j->last.ill = Cause::kNone;
   j->started = now_;
   j->overruns = 0;
   j->attempt = f.attempt;

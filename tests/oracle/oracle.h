@@ -149,6 +149,7 @@ class Oracle {
       Cause ended = Cause::kNone;  // of its last attempt
       std::uint64_t taken_at = 0;  // Calm::events when it was preempted last; 0: never
       bool late = false;           // it was asked to end, and the deadline for that has passed
+      Cause ill = Cause::kNone;    // the first in its attempt that a pod ended with
     };
     Last last;
   };
@@ -386,6 +387,7 @@ class Oracle {
     std::size_t taken = 0;                    // jobs taken back
     std::uint64_t events = 1;                 // outside events, and one
     std::vector<BudgetMemory> fresh_budgets;  // of the account that the present fact makes
+    std::size_t rows_before = 0;              // ledger rows before the present input
   };
   Calm calm_;
   bool claimed_now_ = false;  // the job that starts had a claim

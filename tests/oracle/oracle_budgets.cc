@@ -240,4 +240,34 @@ void OracleBudgets::compare(Oracle& oracle, const Engine& engine) {
   }
 }
 
+// The platform pays for the last work of a pod that is preempted or loses a node, up to the policy's
+// maximum, within the rows of the present input. For any other pod it pays nothing back.
+void OracleBudgets::judge_refund(Oracle& oracle, const Oracle::Job& j, const fact::PodGone& f) {
+  const bool lost = f.cause != Cause::kFinished &&
+                    (f.cause == Cause::kNodeLost || j.stop == Cause::kPreempted ||
+                     (j.stop == Cause::kMemberLost && j.last.ill == Cause::kNodeLost));
+  const AllocationId of{f.job, f.rank, j.attempt};
+  TimeMs to = 0;
+  for (std::size_t i = oracle.calm_.rows_before; i < oracle.rows_.size(); ++i) {
+    const LedgerRow& r = oracle.rows_[i];
+    if (r.allocation == of && r.corrects == 0 && r.state == UsageState::kUsed)
+      to = std::max(to, r.to_ms);
+  }
+  DurationMs due = 0, paid = 0, moved = 0;
+  for (std::size_t i = oracle.calm_.rows_before; i < oracle.rows_.size(); ++i) {
+    const LedgerRow& r = oracle.rows_[i];
+    if (!(r.allocation == of)) continue;
+    const DurationMs ms = r.to_ms - r.from_ms;
+    if (r.corrects != 0) (r.milligpu < 0 ? paid : moved) += ms;
+    if (r.corrects != 0 && r.milligpu > 0 && r.payer != kPlatform)
+      oracle.wrong(name(f.job, f.rank) + " is refunded by an account");
+    if (r.corrects != 0 || r.state != UsageState::kUsed || r.payer == kPlatform) continue;
+    const TimeMs from = std::max(r.from_ms, to - oracle.policy_.refund_lost_work_ms);
+    if (lost) due += std::max<DurationMs>(0, r.to_ms - from);
+  }
+  if (paid != moved || paid != due)
+    oracle.wrong(name(f.job, f.rank) + " is refunded " + std::to_string(paid) + " ms, not " +
+                 std::to_string(due));
+}
+
 }  // namespace subak::sim

@@ -27,6 +27,8 @@ class OracleBudgets {
   std::string stops(const Oracle::Job& j, const ProductAmounts& gpus) const;
   // Checks a job that was asked to end because a budget is spent.
   static void judge_stop(Oracle& oracle, const Oracle::Job& j);
+  // Checks what was refunded for the work that a pod has lost.
+  static void judge_refund(Oracle& oracle, const Oracle::Job& j, const fact::PodGone& f);
   // Compares the figures of each budget. A hard budget may be overdrawn only with an excuse.
   static void compare(Oracle& oracle, const Engine& engine);
 

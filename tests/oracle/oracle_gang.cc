@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "tests/oracle/oracle.h"
+#include "tests/oracle/oracle_budgets.h"
 #include "tests/oracle/oracle_limits.h"
 #include "tests/oracle/oracle_quota.h"
 #include "tests/oracle/oracle_text.h"
@@ -113,6 +114,9 @@ void Oracle::on(const fact::PodGone& f) {
   Job* const j = job(f.job);
   const Slot* const s = slot(f.job, f.rank);
   if (s != nullptr && f.cause == Cause::kRejected) turned_away(*s, shape_of(*j, f.rank));
+  OracleBudgets::judge_refund(*this, *j, f);
+  const bool ill = f.cause != Cause::kNone && f.cause != Cause::kFinished;
+  if (s != nullptr && ill && j->last.ill == Cause::kNone) j->last.ill = f.cause;
   close(f.job, f.rank, f.at_ms);
   if (f.rank >= j->pods.size()) return;
   const bool bound = std::any_of(slots_.begin(), slots_.end(), [&](const Slot& other) {

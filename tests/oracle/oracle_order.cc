@@ -73,7 +73,7 @@ bool Oracle::fits_with_launcher(const Job& j, const std::string& product) const 
            const std::int64_t most = std::min(count, workers_on(s));
            for (std::int64_t here = together ? count : 0; here <= most; ++here) {
              const std::int64_t kept =
-                 (s.gpus - here * workers.shape.gpus) * policy_.cpu_per_gpu_milli;
+                 (s.gpus - here * workers.shape.gpus) * policy_.gpu_headroom.cpu_milli;
              const bool unknown = s.node->spec.cpu_milli == 0 || launcher.cpu_milli == 0;
              if (unknown || s.cpu - launcher.cpu_milli >= kept) return true;
            }

@@ -194,7 +194,7 @@ void Oracle::judge_beside(const Job& j, const fact::AttemptStarted& f) {
     const std::int64_t free =
         std::count_if(used.begin(), used.end(), [&](MilliGpu u) { return u < whole; }) +
         std::min(n.spec.mig_gpus, slices);
-    if (sure && cpu < free * policy_.cpu_per_gpu_milli) {
+    if (sure && cpu < free * policy_.gpu_headroom.cpu_milli) {
       wrong(name(f.id, mine) + " leaves " + std::to_string(cpu) + " milli-CPU to " +
             std::to_string(free) + " free GPUs");
     }

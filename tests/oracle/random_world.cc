@@ -92,6 +92,7 @@ void RandomWorld::choose_time(Policy& policy) {
 void RandomWorld::choose_rules(Policy& policy) const {
   policy.reclaim = options_.seed % 3 != 0;
   policy.reclaim_min_run_ms = static_cast<DurationMs>(options_.seed / 3 % 3) * 5 * kMinuteMs;
+  policy.refund_lost_work_ms = static_cast<DurationMs>(options_.seed / 2 % 3) * 20 * kMinuteMs;
   if (options_.plain) return;
   if (options_.has_classes()) {
     policy.priority_classes = {
@@ -118,7 +119,7 @@ void RandomWorld::set_up() {
   policy.half_life_ms = 6 * kHourMs;
   policy.hold_ms = 5 * kMinuteMs;
   choose_time(policy);
-  if (options_.beside) policy.cpu_per_gpu_milli = rng_.between(0, 4) * 1000;
+  if (options_.beside) policy.gpu_headroom.cpu_milli = rng_.between(0, 4) * 1000;
   policy.order = kOrders[rng_.below(std::size(kOrders))];
   choose_rules(policy);
   planned_.emplace_back(in::SetPolicy{policy, {}});
@@ -379,7 +380,7 @@ in::Body RandomWorld::change_policy() {
   policy.half_life_ms = 6 * kHourMs;
   policy.hold_ms = 5 * kMinuteMs;
   choose_time(policy);
-  if (options_.beside) policy.cpu_per_gpu_milli = rng_.between(0, 4) * 1000;
+  if (options_.beside) policy.gpu_headroom.cpu_milli = rng_.between(0, 4) * 1000;
   policy.order = kOrders[rng_.below(std::size(kOrders))];
   if (rng_.percent(50)) policy.system_namespaces = {"nobodys"};
   choose_rules(policy);

@@ -33,11 +33,11 @@ TEST(YamlPods, LabelsOfNodes) {
 
 TEST(YamlPods, AlignmentByNamespace) {
   const Config c = accepted("alignment: deny\nalignmentNamespaces: [a=off, dev-*=warn, '*=off']\n");
-  EXPECT_EQ(c.alignment, Alignment::kDeny);
-  EXPECT_EQ(c.alignment_namespaces,
+  EXPECT_EQ(c.alignment.level, Alignment::kDeny);
+  EXPECT_EQ(c.alignment.namespaces,
             (std::vector<NamespaceAlignment>{
                 {"a", Alignment::kOff}, {"dev-*", Alignment::kWarn}, {"*", Alignment::kOff}}));
-  EXPECT_EQ(accepted("mode: warn\n").alignment, Alignment::kWarn);
+  EXPECT_EQ(accepted("mode: warn\n").alignment.level, Alignment::kWarn);
   EXPECT_EQ(refusal("alignment: refuse\n"),
             "subak.yaml:3: alignment: was \"refuse\", want off, warn or deny");
   const std::string want =

@@ -196,8 +196,8 @@ TEST(Yaml, WhatIsKeptBesideGpusIsAQuantity) {
   EXPECT_EQ(c.cpu_per_gpu_milli, 7500);
   EXPECT_EQ(c.memory_per_gpu_bytes, std::int64_t{64} << 30);
   const Policy policy = c.policy_over(Policy());
-  EXPECT_EQ(policy.cpu_per_gpu_milli, 7500);
-  EXPECT_EQ(policy.memory_per_gpu_bytes, std::int64_t{64} << 30);
+  EXPECT_EQ(policy.gpu_headroom.cpu_milli, 7500);
+  EXPECT_EQ(policy.gpu_headroom.memory_bytes, std::int64_t{64} << 30);
   EXPECT_EQ(accepted("mode: warn\n").policy_over(policy), policy);
   EXPECT_EQ(refusal("cpuPerGpu: -1\n"),
             "subak.yaml:3: cpuPerGpu: was \"-1\", want CPUs such as 8 or 7500m; 0 is none");

@@ -11,8 +11,8 @@ TEST(Policy, EachValueIsReadAsItIsShown) {
   Policy other;
   other.patience_ms = 3 * kHourMs;
   other.half_life_ms = 0;
-  other.cpu_per_gpu_milli = 4500;
-  other.memory_per_gpu_bytes = 1'000'000'007;
+  other.gpu_headroom.cpu_milli = 4500;
+  other.gpu_headroom.memory_bytes = 1'000'000'007;
   other.keep_whole = 3;
   other.reclaim = false;
   other.enforce_time_limits = true;

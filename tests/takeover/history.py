@@ -279,12 +279,16 @@ def check_asked(row, claims, asked):
 
 
 def check_charges(ran, rows, off_s=ROW_S):
-    """`ran`: seconds of each pod that ran, by (job, rank, attempt). Each has a row, and is charged for as long."""
+    """`ran`: seconds of each pod that ran, by (job, rank, attempt). Each has a row, and is charged for as long.
+    What a preempted pod gets back for its lost work does not count."""
     used = collections.Counter()
+    preempted = {(row.fact.id, row.fact.attempt) for row in rows if row.name == "StopAsked" and row.fact.cause == PREEMPTED}
     for row in rows:
         if row.name == "Charged" and row.fact.row.state == USED:
             part = row.fact.row
             pod = job_text(part.allocation.job), part.allocation.rank, part.allocation.attempt
+            if part.corrects and (part.allocation.job, part.allocation.attempt) in preempted:
+                continue
             used[pod] += (part.to_ms - part.from_ms) * (-1 if part.milligpu < 0 else 1)
     wrong = [f"pod {pod} ran for {seconds:.3f} s and has no row" for pod, seconds in ran.items() if pod not in used and seconds > 0.002]
     wrong += [f"pod {pod} ran for {seconds:.3f} s and was charged for {used[pod] / 1000:.3f} s" for pod, seconds in ran.items()

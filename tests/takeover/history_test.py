@@ -194,14 +194,22 @@ class Claims(unittest.TestCase):
 
 
 class Charges(unittest.TestCase):
-    def charged(self, rank, from_ms, to_ms, milligpu=1000, state=0):
+    def charged(self, rank, from_ms, to_ms, milligpu=1000, state=0, corrects=0):
         allocation = types.SimpleNamespace(job=1 << 48 | 1, rank=rank, attempt=1)
-        part = types.SimpleNamespace(allocation=allocation, from_ms=from_ms, to_ms=to_ms, milligpu=milligpu, state=state)
+        part = types.SimpleNamespace(allocation=allocation, from_ms=from_ms, to_ms=to_ms, milligpu=milligpu, state=state,
+                                     corrects=corrects)
         return h.Row(1, 1, "Charged", types.SimpleNamespace(row=part))
 
     def test_good(self):
         rows = [self.charged(0, 0, 500, state=1), self.charged(0, 500, 3000), self.charged(0, 3000, 9000), self.charged(0, 3000, 8000, -1000)]
         self.assertEqual(h.check_charges({("1-1", 0, 1): 3.2}, rows), [])
+
+    def test_a_refund_of_lost_work_counts_only_with_a_preemption(self):
+        rows = [self.charged(0, 0, 3000), self.charged(0, 1000, 3000, -1000, corrects=1)]
+        stop = h.Row(1, 1, "StopAsked", types.SimpleNamespace(id=1 << 48 | 1, attempt=1, cause=h.PREEMPTED))
+        self.assertEqual(h.check_charges({("1-1", 0, 1): 3.0}, [stop] + rows), [])
+        self.assertEqual(h.check_charges({("1-1", 0, 1): 3.0}, rows),
+                         ["pod ('1-1', 0, 1) ran for 3.000 s and was charged for 1.000 s"])
 
     def test_a_pod_without_a_row_and_one_that_is_charged_too_little(self):
         found = h.check_charges({("1-1", 0, 1): 8.0, ("1-1", 1, 1): 8.0}, [self.charged(1, 0, 3000)])

@@ -31,26 +31,6 @@ void charge_all(Decision& d, TimeMs to) {
   }
 }
 
-// Refunds to the account the part of the row that lies in that time. The platform pays for this
-// part, because the GPUs were not free.
-void give_back(Decision& d, const state::Leap::Row& known, TimeMs from, TimeMs to) {
-  LedgerRow row = known.row;
-  row.from_ms = std::max(row.from_ms, from);
-  row.to_ms = std::min(row.to_ms, to);
-  if (row.from_ms >= row.to_ms || row.payer == kPlatform) return;
-  must(known.charged != 0 && known.charged <= d.s.seq(), "a refund names a charge that was made");
-  row.clock = RowClock::kService;
-  row.corrects = known.charged;
-  row.milligpu = -known.row.milligpu;
-  d.emit(fact::Charged{row});
-  row.corrects = d.s.seq();
-  row.milligpu = known.row.milligpu;
-  must(row.milligpu > 0, "the platform pays for GPUs that were used");
-  row.payer = kPlatform;
-  row.state = UsageState::kLost;
-  d.emit(fact::Charged{row});
-}
-
 }  // namespace
 
 void note_leap(Decision& d) {
@@ -67,7 +47,9 @@ void decide(Decision& d, const in::ClockWrong& i) {
   const TimeMs from = std::max(leap.from_ms(), to - i.ahead_ms);
   must(leap.from_ms() <= to && to <= d.s.now(), "a leap lies in the past");
   charge_all(d, to);
-  for (const state::Leap::Row& row : std::vector(d.s.leap().rows())) give_back(d, row, from, to);
+  for (const state::Leap::Row& row : std::vector(d.s.leap().rows())) {
+    refund(d, row.charged, row.row, from, to);
+  }
   d.emit(fact::TimeLeapt{});
   must(!d.s.leap().is_open(), "a leap is corrected once");
 }

@@ -47,6 +47,7 @@ void end_pod(Decision& d, JobId id, std::uint32_t rank, TimeMs at, Cause cause, 
     cause == Cause::kRejected ? charge(d, job, rank, at, UsageState::kHeldUnbound, kPlatform, clock)
                               : charge_end(d, job, rank, at, clock);
   }
+  refund_lost_work(d, job, rank, cause);
   if (cause == Cause::kRejected && pod.holds_slot()) {
     bar_node(d, pod.slot.node, state::shape_of(d.s.fleet(), pod), rejection);
   }

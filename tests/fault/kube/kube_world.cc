@@ -432,7 +432,7 @@ void KubeWorld::compare_times() {
   if (clock_jumps_ || faults.behind || faults.cuts || crashes_ || failing_store_) return;
   std::map<std::string, DurationMs> used;
   each_charge(store_.facts(), [&](const std::string& uid, const LedgerRow& row) {
-    used[uid] += row.to_ms - row.from_ms;
+    used[uid] += (row.milligpu < 0 ? -1 : 1) * (row.to_ms - row.from_ms);
   });
   for (const auto& [uid, pod] : cluster_.pods()) {
     if (pod.bound_ms == 0 || !pod.seen_end) continue;
