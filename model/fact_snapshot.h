@@ -41,8 +41,8 @@ struct MetersSnapshot {
   static constexpr std::string_view kName = "meters_kept";
   // The stored form of DecayedMeter::State (accounting/decay.h), which explains each field.
   struct Meter {
-    // The decayed sum `a`, relative to the landmark `shift`. Both are set only with a finite
-    // half-life.
+    // The sum `a`, decayed to the reference time that `shift` gives. Both are set only with a
+    // finite half-life.
     double a = 0;
     std::int64_t shift = 0;
     // The rate now, and the highest rate so far, in milli-GPU.
@@ -147,8 +147,9 @@ struct CountersSnapshot {
   static constexpr std::string_view kName = "counters_kept";
   // If `cluster` is set, only `next_job` is used: the sequence number of this cluster's next job.
   // If `cluster` is not set, the other fields are used. `next_node` is the id of the next new node.
-  // `outside_event_ms` is the time of the last outside event (state::Claims::outside_event_ms()).
-  // `account_edit` is the number of the last fact that edited an account (AccountTree::revision()).
+  // `outside_event_ms` is the time of the last event from outside, such as an arrival or the end of
+  // a job (state::Claims::outside_event_ms()). `account_edit` is the number of the last fact that
+  // edited an account (AccountTree::revision()).
   ClusterId cluster;
   std::uint64_t next_job = 0;
   std::uint32_t next_node = 0;
@@ -287,9 +288,9 @@ struct JobSnapshot {
   }
 };
 
-// The present period of all budgets with these periods. From `until_ms` on, jobs without a time
-// limit hold no GPU time of these budgets. In a checkpoint, each budget has its own such fact, once
-// before the jobs and once after them.
+// The present period of all budgets that have this kind and length of period. Up to `until_ms`, and
+// no longer, a job without a time limit holds GPU time of these budgets. In a checkpoint, each
+// budget has its own such fact, once before the jobs and once after them.
 struct BudgetPeriodSet {
   static constexpr std::string_view kName = "budget_period";
   PeriodKind kind = PeriodKind::kFixed;

@@ -6,12 +6,12 @@
 // pass removes no jobs itself: the caller removes a job with remove().
 //
 // A child's next job is within quota if two conditions hold: the child's quota covers the job, and
-// so does every other quota on the job's path below the child. The first account without a quota
-// (for example a user) relies on the quota of the account above it, if that quota is configured. A
-// quota that is only the sum of the children's quotas covers only the children that have a quota.
-// During a pass the caller may learn that a job class borrows, for example because of the product
-// that it would get. The caller then calls line_borrows().
-// An account may have children and also jobs of its own. These jobs wait next to the children, and
+// so does every other quota on the job's path below the child. On the way down, the first account
+// without a quota (for example a user) may use the quota of the account directly above it, if that
+// quota is configured. A quota that is only the sum of the children's quotas covers only the
+// children that have a quota. During a pass the caller may learn that a job class borrows, for
+// example because of the product that it would get. The caller then calls line_borrows(). An
+// account may have children and also jobs of its own. These jobs wait next to the children, and
 // count as one more user with shares 1 and no quota.
 //
 // Units: costs in milli-GPU, times in ms.
@@ -40,8 +40,8 @@ class Walk;
 
 // The cost of one job of a shape before its placement is known.
 struct ShapeCost {
-  // The least cost of the gang, in milli-GPU. The quota band, the order and the limits use this
-  // cost.
+  // The least cost of the gang, in milli-GPU. The test whether a job is within quota, the order and
+  // the limits use this cost.
   MilliGpu milligpu = 0;
   // The only GPU product that the job can use. None: the job can use several products.
   ProductId product;
@@ -138,7 +138,7 @@ class ReadyQueue {
     // During the pass, no job may join the queue, jobs may leave only because they start, and the
     // tree may change only by their holds. All objects passed by reference must outlive the pass.
     // The pass reads `tick` only for OrderPolicy::kUsageTick; for other policies it may be null.
-    // Block the shapes that cannot fit before the first call of next(), because a block then costs
+    // Before the first call of next(), block the shapes that cannot fit. At that time a block costs
     // no work per account.
     Pass(const ReadyQueue& queue, const AccountTree& tree, OrderPolicy policy,
          const TargetShareRule& rule, const UsageTick* tick, TimeMs now);

@@ -150,9 +150,10 @@ void add_import(Command cluster) {
            "such as 80x8:PRODUCT",
            "fleet.csv");
   c.option("--rack-label", o->rack_label, "node label that names the rack", "KEY");
-  c.list_option("--topology-labels", o->nodes.topology_labels,
-                "node labels that name the rack, block and superpod, the nearest group first",
-                "KEY,...");
+  c.list_option(
+      "--topology-labels", o->nodes.topology_labels,
+      "node labels that name groups of nodes, such as rack and block, the smallest group first",
+      "KEY,...");
   c.option("--rdma-fabric-label", o->nodes.labels.fabric,
            "node label that names the RDMA fabric of the node", "KEY");
   c.option("--numa-policy-label", o->nodes.labels.numa_policy,

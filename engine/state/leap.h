@@ -25,13 +25,14 @@ class Leap {
     LedgerRow row;
   };
 
-  // True if there is a leap and it is not settled.
+  // True if there is a leap and it is not settled: the clock may still prove wrong.
   bool is_open() const { return to_ms_ != 0; }
   // The time of the last fact before the leap, and the time at which the service started. 0: there
   // is no leap.
   TimeMs from_ms() const { return from_ms_; }
   TimeMs to_ms() const { return to_ms_; }
-  // Returns the time until which the clock may prove wrong. 0: there is no leap.
+  // Returns the time until which the leap stays open. If the clock proves wrong before that time,
+  // the rows are corrected. 0: there is no leap.
   TimeMs until_ms() const;
   // The ledger rows that overlap the time of the leap, in the order of their facts.
   const std::vector<Row>& rows() const { return rows_; }

@@ -1,5 +1,6 @@
-// A unique_ptr that passes its constness on: a const method cannot change the object behind it.
-// Private to placement, except for the fleet's own pointer to its state.
+// A unique_ptr that passes its constness on: a const method of the pointer's owner cannot change
+// the object behind the pointer. Only placement uses this class. The public header of Fleet
+// includes it too, for the pointer to the fleet's state.
 #pragma once
 
 #include <memory>

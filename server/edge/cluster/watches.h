@@ -44,9 +44,9 @@ class Watches {
   // Returns the time until turn() has work, at most limits::kLoopMaxWaitMs.
   DurationMs due_in() const;
 
-  // True if nodes and namespaces are listed, and each kind of owner, device and ComputeDomain is
-  // listed or has failed. A kind may fail because the cluster does not have it. Call it only
-  // between follow_others() and end().
+  // True once pods may be followed: nodes and namespaces are listed, and ComputeDomains and each
+  // kind of owner and device are listed or have failed. Leases do not count. A list may fail
+  // because the cluster does not have the kind. Call it only between follow_others() and end().
   bool others_listed() const;
   // True once pods are listed. Call this and pods_version() only between follow_pods() and end().
   bool pods_listed() const { return pods_->listed(); }
@@ -59,7 +59,8 @@ class Watches {
   // The number of lists begun so far, of all kinds and sessions.
   std::uint64_t lists() const;
   // Returns the first error of the lists and watches of nodes, namespaces and pods; empty: there is
-  // none. An error of other lists and watches is returned only if they end early.
+  // none. Of another kind of objects, an error is returned only if the server ends its lists and
+  // watches as soon as they begin.
   std::string error() const;
 
  private:
