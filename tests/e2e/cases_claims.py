@@ -78,6 +78,8 @@ def gang_gives_back_and_completes(c):
     c.succeeded("urgent")
     c.expect(c.job_named("train")["id"] == before, "the gang is the same job")
     c.completed("train")
+    returned, paid = c.service.refunded_s(c.account)
+    c.expect(returned == paid > 0, f"the platform pays for the lost work: {returned} and {paid} GPU-s")
 
 
 @case()

@@ -120,10 +120,10 @@ class Service(Listening):
         return self.json("usage", "ledger", "--account", account, "--limit", "0").get("rows", [])
 
     def used_s(self, account):
-        """GPU-seconds that the account and those below it pay for what ran."""
+        """GPU-seconds that the account and those below it pay for what ran, before refunds of lost work."""
         total = 0.0
         for row in self.ledger_of(account):
-            if row.get("state") in USED and row.get("payer", "").startswith(account):
+            if not int(row.get("corrects", 0)) and row.get("state") in USED and row.get("payer", "").startswith(account):
                 total += int(row["milligpu"]) / 1000 * (time_of(row["to"]) - time_of(row["from"]))
         return total
 
@@ -131,7 +131,14 @@ class Service(Listening):
         """GPU-seconds that the platform pays for what the account's pods had on nodes that were not heard any more."""
         rows = self.json("usage", "ledger", "--limit", "0").get("rows", [])
         return sum(int(r["milligpu"]) / 1000 * (time_of(r["to"]) - time_of(r["from"])) for r in rows
-                   if r["state"] == "USAGE_STATE_LOST" and r["holder"].startswith(account))  # fmt: skip
+                   if r["state"] == "USAGE_STATE_LOST" and not int(r.get("corrects", 0)) and r["holder"].startswith(account))  # fmt: skip
+
+    def refunded_s(self, account):
+        """GPU-seconds of lost work that the account and those below it got back, and that the platform pays for them."""
+        rows = [r for r in self.json("usage", "ledger", "--limit", "0").get("rows", [])
+                if int(r.get("corrects", 0)) and r["holder"].startswith(account)]  # fmt: skip
+        amounts = [int(r["milligpu"]) / 1000 * (time_of(r["to"]) - time_of(r["from"])) for r in rows]
+        return -sum(a for a in amounts if a < 0), sum(a for a in amounts if a > 0)
 
     def resident_mib(self):
         """Memory of the process; 0 if it has just ended."""
