@@ -92,8 +92,7 @@ def aligned_pod_that_is_turned_away(c):
 @case(seconds=300)
 def aligned_node_that_rejects_five(c):
     """Five pods in an hour: the node takes nothing more, until an operator says that it is repaired."""
-    (bad,) = c.nodes(1)
-    c.admin.patch("Node", "", bad, {"metadata": {"annotations": {"e2e/rejects": "UnexpectedAdmissionError"}}})
+    (bad,) = c.nodes(1, rejects="UnexpectedAdmissionError")
     for gpus in range(1, 6):  # of a shape of its own each, else the pause of the first one keeps them away
         c.pod(f"bad-{gpus}", gpus=gpus)
         c.pod_is(f"bad-{gpus}", lambda p: phase(p) == "Failed", "phase Failed")

@@ -77,8 +77,9 @@ def worker_set(name, namespace, replicas, size, made, **spec):
             "spec": {"replicas": replicas, "leaderWorkerTemplate": group} | spec}  # fmt: skip
 
 
-def node(name, pool, gpus=8, labels=None, taints=None, resources=None, beside=None):
-    """`resources`: what its device plugin offers in place of whole GPUs; `beside`: what others offer."""
+def node(name, pool, gpus=8, labels=None, taints=None, resources=None, beside=None, rejects=None):
+    """`resources`: what its device plugin offers in place of whole GPUs; `beside`: what others offer; `rejects`: the error
+    with which its kubelet turns away every pod that holds GPUs."""
     all_labels = {"e2e/played": "true", "e2e/pool": pool, "kubernetes.io/hostname": name, "kubernetes.io/os": "linux",
                   "kubernetes.io/arch": "amd64"}  # fmt: skip
     if gpus:
@@ -89,6 +90,8 @@ def node(name, pool, gpus=8, labels=None, taints=None, resources=None, beside=No
     notes = {"gpus": 0, "resources": json.dumps(resources)} if resources else {"gpus": gpus}
     if beside:
         notes["resources"] = json.dumps(beside)
+    if rejects:
+        notes["rejects"] = rejects
     return {"apiVersion": "v1", "kind": "Node", "spec": spec,
             "metadata": meta(name, "", all_labels | (labels or {}), notes)}  # fmt: skip
 
