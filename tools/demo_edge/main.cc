@@ -269,6 +269,11 @@ bool Demo::finish() {
   const std::vector<ShareLine> shares = share_lines(story);
   check_shares(shares, story.counts.stalled_ms, checks_);
   check_claims(story, claims_, door_, checks_);
+  checks_.push_back(
+      {"lost work refunded = paid by the platform",
+       books.refunded_milligpu_ms > 0 && books.refunded_milligpu_ms == books.taken_over_milligpu_ms,
+       std::to_string(books.refunded_milligpu_ms) + " = " +
+           std::to_string(books.taken_over_milligpu_ms) + " mGPU-ms"});
   checks_.push_back({"the interactive job was evicted, no other job", story.counts.evicted == 1,
                      std::to_string(story.counts.evicted)});
   restart_.repeated_calls = door_.repeats();

@@ -146,7 +146,8 @@ TEST(NvidiaWorld, Seeds) {
 TEST(NvidiaWorld, FoundBefore) {
   if (setting("SUBAK_FAULT_SEED", 0) != 0) return;
   log::set_level(LogLevel::kError);
-  for (const std::uint64_t seed : {86, 108, 129, 863, 347, 291, 679, 705, 871})
+  for (const std::uint64_t seed : {86, 108, 129, 863, 347, 291, 679, 705, 871, 1105, 1284, 3055,
+                                   694, 755, 1095, 3349, 4767, 6300})
     run(with_nvidia(seed));
 }
 

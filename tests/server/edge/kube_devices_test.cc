@@ -447,5 +447,20 @@ TEST_F(KubeDevices, AnOpenPodKeepsWhatItsClaimRequested) {
   EXPECT_EQ(cache.find_gpu_pod("1")->gpu->claims.unknown, "");
 }
 
+// The scheduler may still place such a pod on the node of its hold, so the edge guards that node.
+TEST_F(KubeDevices, AnOpenPodThatNoLongerPaysIsWithdrawn) {
+  see_class();
+  see_slice("s1", "n1", 1, 1, 4);
+  see_claim("shared", 1);
+  see_claiming("1", kShared);
+  ASSERT_TRUE(record());
+  see_claiming("1", kShared, "", "Pending", "", "", false);
+  ASSERT_TRUE(record());
+  see_claim("shared", 1, "2");
+  see_claiming("1", kShared, "", "Pending", "", "", false);
+  EXPECT_THAT(told(), ElementsAre("pod_gone 1"));
+  EXPECT_THAT(cache.marks().take_withdrawn(), ElementsAre("1"));
+}
+
 }  // namespace
 }  // namespace subak

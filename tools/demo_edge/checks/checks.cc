@@ -70,7 +70,7 @@ void check_ledger(const Story& story, const std::vector<v1::LedgerRow>& rows, Bo
                   Checks& out) {
   std::map<Allocation, std::int64_t> charged, own;
   std::set<std::tuple<Allocation, std::int64_t>> begins;
-  std::int64_t twice = 0, strange = 0, returned = 0, taken_over = 0;
+  std::int64_t twice = 0, strange = 0;
   for (const v1::LedgerRow& row : rows) {
     const Allocation allocation{row.job_id(), row.rank(), row.attempt()};
     const bool fresh = begins.insert({allocation, ms_of(row.from())}).second;
@@ -78,10 +78,10 @@ void check_ledger(const Story& story, const std::vector<v1::LedgerRow>& rows, Bo
     if (row.state() == v1::USAGE_STATE_USED) {
       charged[allocation] += milligpu_ms(row.amount());
       books.used_milligpu_ms += milligpu_ms(row.amount());
-      if (row.corrects() > 0) returned -= milligpu_ms(row.amount());
+      if (row.corrects() > 0) books.refunded_milligpu_ms -= milligpu_ms(row.amount());
     } else if (row.corrects() > 0) {
       charged[allocation] += milligpu_ms(row.amount());
-      taken_over += milligpu_ms(row.amount());
+      books.taken_over_milligpu_ms += milligpu_ms(row.amount());
     } else if (row.state() != v1::USAGE_STATE_HELD) {
       ++strange;
     }
@@ -110,9 +110,6 @@ void check_ledger(const Story& story, const std::vector<v1::LedgerRow>& rows, Bo
   out.push_back({"no interval charged twice", twice == 0 && !rows.empty(),
                  std::to_string(rows.size()) + " rows"});
   out.push_back(equal("rows of lost, foreign or unbound time", strange, 0));
-  out.push_back({"lost work refunded = paid by the platform",
-                 returned == taken_over && returned > 0,
-                 std::to_string(returned) + " = " + std::to_string(taken_over) + " mGPU-ms"});
 }
 
 // The budgets of account ml add up, and their total is what its ledger rows say.
