@@ -31,6 +31,15 @@ void count_user(DomainCache& domains, const GpuPodEntry& pod, int by) {
          : domains.remove_user(pod.claims.domain, pod.going);
 }
 
+// Reports a pod that exists as gone. The core then ends the hold of the pod, if it has one. Unless
+// the pod is bound, the edge guards the node of that hold (PodMarks::take_withdrawn()).
+void withdraw(const std::string& uid, PodEntry& entry, bool bound, Outbox& outbox,
+              PodMarks& marks) {
+  outbox.first({in::PodGone{outbox.cluster(), {uid, {}, 0, 0}, 0, Cause::kNone}, uid});
+  entry.told = 0;
+  if (!bound) marks.put_withdrawn(uid);
+}
+
 // Sets when the charge of the pod begins; nullopt: with its binding. A pod that ran before that time
 // is reported as running since then. An earlier time would look like the error of a clock.
 void charge_from(PodRecord& record, std::optional<TimeMs> from_ms) {
@@ -47,9 +56,7 @@ void change_payer(const std::string& uid, PodEntry& entry, const Pod& pod, PodRe
                   const ClaimCache& claims, Outbox& outbox, PodMarks& marks) {
   if (!entry.gpu) return;
   if (entry.told != 0 && entry.gpu->asks_gpu != pod.asks_gpu()) {
-    outbox.first({in::PodGone{outbox.cluster(), {uid, {}, 0, 0}, 0, Cause::kNone}, uid});
-    entry.told = 0;
-    if (pod.node_name.empty()) marks.put_withdrawn(uid);
+    withdraw(uid, entry, !pod.node_name.empty(), outbox, marks);
     const bool was_unknown = !entry.gpu->claims.unknown.empty() && pod.claims.by_template;
     std::optional<TimeMs>& from_ms = entry.gpu->claims.pays_from_ms;
     from_ms.reset();
@@ -288,11 +295,7 @@ void ClusterCache::follow_gang(const std::string& uid, PodEntry& entry, PodRecor
   std::string key = record.gang + " " + record.owner;
   const bool follows = record.size_of_owner || record.replaced_alone || record.gang_size == 0;
   const bool leaves = key != gang.key || (!follows && record.gang_size != gang.size);
-  if (entry.told != 0 && leaves) {
-    outbox_.first({in::PodGone{outbox_.cluster(), {uid, {}, 0, 0}, 0, Cause::kNone}, uid});
-    entry.told = 0;
-    marks_.put_withdrawn(uid);
-  }
+  if (entry.told != 0 && leaves) withdraw(uid, entry, false, outbox_, marks_);
   if (leaves) gang.late_members = 0;
   gang.key = std::move(key);
   gang.size = record.gang_size;
@@ -337,10 +340,7 @@ bool ClusterCache::complete_pods(TimeMs heard_ms) {
   if (!pod_list_.believe(gone.size(), pods_.size())) return false;
   std::sort(gone.begin(), gone.end());
   std::sort(withdrawn.begin(), withdrawn.end());
-  for (const std::string& uid : withdrawn) {
-    outbox_.first({in::PodGone{outbox_.cluster(), {uid, {}, 0, 0}, 0, Cause::kNone}, uid});
-    marks_.put_withdrawn(uid);
-  }
+  for (const std::string& uid : withdrawn) withdraw(uid, pods_.at(uid), false, outbox_, marks_);
   for (const std::string& uid : gone) {
     const TimeMs there_ms = std::max(heard_ms, pods_.at(uid).listed_ms);
     drop_pod(uid, {outbox_.cluster(), {uid, {}, 0, 0}, there_ms, Cause::kVanished});

@@ -79,6 +79,7 @@ class Planner {
   // blocks its node.
   void guard() {
     for (const auto& [uid, guarded] : fence_.pods()) {
+      guarded_jobs_.insert(guarded.job);
       const PodEntry* const entry = cache_.find_gpu_pod(uid);
       if (entry == nullptr) continue;
       const GpuPodEntry& pod = *entry->gpu;
@@ -165,12 +166,10 @@ class Planner {
   // Deletes the ComputeDomains of attempts that have ended. An outdated patch may still open the gate
   // of a guarded pod, which then runs in the ComputeDomain.
   void drop_domains(const WantedJobs& wanted) {
-    std::set<JobId> guarded;
-    for (const auto& [uid, one] : fence_.pods()) guarded.insert(one.job);
     for (const auto& [key, entry] : cache_.domains().all()) {
       const ComputeDomain& domain = entry.object;
       if (!domain.is_ours() || domain.going || cache_.domains().users(key).all > 0) continue;
-      if (guarded.contains(domain.job)) continue;
+      if (guarded_jobs_.contains(domain.job)) continue;
       const auto job = wanted.find(domain.job);
       const bool starts = job != wanted.end() && job->second.effect.kind == EffectKind::kOpenGate &&
                           job->second.effect.attempt == domain.attempt;
@@ -266,6 +265,7 @@ class Planner {
   std::map<std::string, std::int64_t> evicted_;
   // Owners and pods to be suspended, evicted or marked, and ComputeDomains to be made.
   std::set<std::string> chosen_;
+  std::set<JobId> guarded_jobs_;
   std::set<std::string> guarded_nodes_;
   bool guards_all_ = false;
   std::int64_t next_ms_ = 0;
