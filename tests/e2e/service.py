@@ -68,6 +68,16 @@ class Listening:
         self.process.stop()
 
 
+def amount_s(row):
+    """GPU-seconds of a row of the ledger."""
+    return int(row["milligpu"]) / 1000 * (time_of(row["to"]) - time_of(row["from"]))
+
+
+def is_refund(row):
+    """The row corrects another row."""
+    return int(row.get("corrects", 0)) != 0
+
+
 class Service(Listening):
     """subakd on a state of its own. Its ports stay the same from start to start."""
 
@@ -119,25 +129,23 @@ class Service(Listening):
     def ledger_of(self, account):
         return self.json("usage", "ledger", "--account", account, "--limit", "0").get("rows", [])
 
+    def rows_below(self, account):
+        """All rows of the account's jobs and of those below it, whoever pays."""
+        rows = self.json("usage", "ledger", "--limit", "0").get("rows", [])
+        return [row for row in rows if row["holder"].startswith(account)]
+
     def used_s(self, account):
         """GPU-seconds that the account and those below it pay for what ran, before refunds of lost work."""
-        total = 0.0
-        for row in self.ledger_of(account):
-            if not int(row.get("corrects", 0)) and row.get("state") in USED and row.get("payer", "").startswith(account):
-                total += int(row["milligpu"]) / 1000 * (time_of(row["to"]) - time_of(row["from"]))
-        return total
+        return sum(amount_s(row) for row in self.ledger_of(account)
+                   if not is_refund(row) and row.get("state") in USED and row.get("payer", "").startswith(account))  # fmt: skip
 
     def lost_s(self, account):
         """GPU-seconds that the platform pays for what the account's pods had on nodes that were not heard any more."""
-        rows = self.json("usage", "ledger", "--limit", "0").get("rows", [])
-        return sum(int(r["milligpu"]) / 1000 * (time_of(r["to"]) - time_of(r["from"])) for r in rows
-                   if r["state"] == "USAGE_STATE_LOST" and not int(r.get("corrects", 0)) and r["holder"].startswith(account))  # fmt: skip
+        return sum(amount_s(row) for row in self.rows_below(account) if not is_refund(row) and row["state"] == "USAGE_STATE_LOST")
 
     def refunded_s(self, account):
         """GPU-seconds of lost work that the account and those below it got back, and that the platform pays for them."""
-        rows = [r for r in self.json("usage", "ledger", "--limit", "0").get("rows", [])
-                if int(r.get("corrects", 0)) and r["holder"].startswith(account)]  # fmt: skip
-        amounts = [int(r["milligpu"]) / 1000 * (time_of(r["to"]) - time_of(r["from"])) for r in rows]
+        amounts = [amount_s(row) for row in self.rows_below(account) if is_refund(row)]
         return -sum(a for a in amounts if a < 0), sum(a for a in amounts if a > 0)
 
     def resident_mib(self):

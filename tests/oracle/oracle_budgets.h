@@ -27,7 +27,8 @@ class OracleBudgets {
   std::string stops(const Oracle::Job& j, const ProductAmounts& gpus) const;
   // Checks a job that was asked to end because a budget is spent.
   static void judge_stop(Oracle& oracle, const Oracle::Job& j);
-  // Checks what was refunded for the work that a pod has lost.
+  // Checks the refund for a pod that ends: if the pod has lost its work, the platform pays for the
+  // last part of that work.
   static void judge_refund(Oracle& oracle, const Oracle::Job& j, const fact::PodGone& f);
   // Compares the figures of each budget. A hard budget may be overdrawn only with an excuse.
   static void compare(Oracle& oracle, const Engine& engine);

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "core/names.h"
+#include "server/edge/client/client.h"
 
 namespace subak::fault {
 namespace {
@@ -55,8 +56,7 @@ CallAnswer plain(Outcome outcome) {
 
 bool ApiServer::may_let_go(const std::string& pod, const std::string& node) {
   const std::size_t slash = pod.find('/');
-  const auto found =
-      let_go.find("/api/v1/namespaces/" + pod.substr(0, slash) + "/pods/" + pod.substr(slash + 1));
+  const auto found = let_go.find(pod_path(pod.substr(0, slash), pod.substr(slash + 1)));
   const Object* const object = objects.find(kPods, pod);
   if (found == let_go.end() || object == nullptr) return false;
   return found->second.contains({node, text_at(*object, {"metadata", "resourceVersion"})});

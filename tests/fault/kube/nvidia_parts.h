@@ -87,7 +87,8 @@ std::vector<std::string> wrong_nodes(const Engine& engine, const PlayedDevices& 
 std::vector<std::string> wrong_payers(const Engine& engine, const std::vector<ClaimStay>& stays,
                                       const std::function<bool(const std::string& uid)>& lives);
 // No claim was charged for more than the time in which it had its devices, to the API's second.
-// `end_was_seen`: an object said when the pod with this uid ended. Without this, nobody knows the time.
+// `end_was_seen`: true if an object states when the pod with this uid ended. A claim of a pod whose end
+// no object states is not checked, because Subak cannot know the time.
 std::vector<std::string> charged_too_much(
     const std::vector<Fact>& facts, const std::vector<ClaimStay>& stays,
     const std::function<bool(const std::string& uid)>& end_was_seen);
