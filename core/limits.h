@@ -39,7 +39,7 @@ inline constexpr std::size_t kPutOffRetries = 16;
 inline constexpr std::uint32_t kMaxPodsPerJob = 10'000;
 inline constexpr std::int64_t kMaxGpusPerPod = 64;
 // The size of one pod, one job and one node. Webhook, Observe, API and import all check these
-// limits (model/bounds.h). So the engine never refuses the size of a pod that the webhook accepted.
+// limits (model/bounds/). So the engine never refuses the size of a pod that the webhook accepted.
 // The error for a larger value names field, value and limit.
 inline constexpr std::size_t kMaxSelectorTerms = 64;  // per pod, selectors + affinity + tolerations
 inline constexpr std::size_t kMaxTermValues = 64;     // values of one requirement

@@ -1,5 +1,5 @@
 // Finds everything that the engine would refuse once the pod is reported. It uses the table of
-// model/bounds.h with the field names of a pod.
+// model/bounds/bounds.h with the field names of a pod.
 #include <algorithm>
 #include <array>
 
@@ -10,7 +10,7 @@
 #include "core/stored_size.h"
 #include "core/text.h"
 #include "kube/pod.h"
-#include "model/bounds.h"
+#include "model/bounds/bounds.h"
 
 namespace subak {
 namespace {

@@ -1,6 +1,6 @@
 // The request of a job: its pods in rank order, each with its Kubernetes constraints, and how close
 // together their GPUs must be. These are plain records that travel in inputs and facts. Enum values
-// are durable: append only. model/bounds.h has the bounds of every text, list and number. A record
+// are durable: append only. model/bounds/ has the bounds of every text, list and number. A record
 // with the name of a Kubernetes type (k8s.io/api core/v1) means the same as this type.
 #pragma once
 

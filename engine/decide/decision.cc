@@ -7,7 +7,7 @@
 #include "core/must.h"
 #include "engine/decide/requested.h"
 #include "engine/derive/effects.h"
-#include "model/bounds.h"
+#include "model/bounds/bounds.h"
 
 namespace subak::decide {
 

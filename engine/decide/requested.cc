@@ -8,7 +8,7 @@
 #include "core/limits.h"
 #include "core/must.h"
 #include "engine/decide/said_time.h"
-#include "model/bounds.h"
+#include "model/bounds/bounds.h"
 
 namespace subak {
 namespace {

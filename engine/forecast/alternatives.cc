@@ -11,7 +11,7 @@
 #include "core/duration.h"
 #include "core/limits.h"
 #include "core/must.h"
-#include "model/bounds.h"
+#include "model/bounds/bounds.h"
 #include "model/mig.h"
 
 namespace subak {

@@ -30,7 +30,7 @@ std::uint32_t version_of_kind(std::uint32_t kind);
 
 // Appends the body's bytes to `out` and returns the oldest version that can read them. nullopt: no
 // version can read this fact, so `out` is unchanged. No input that the engine accepts makes such a
-// fact (model/bounds.h).
+// fact (model/bounds/bounds.h).
 [[nodiscard]] std::optional<std::uint32_t> encode(const fact::Body& body, std::string& out);
 // Says why a store of this version refuses the fact: the fact is too large, or only a newer version
 // can read it.

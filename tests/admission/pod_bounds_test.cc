@@ -9,7 +9,7 @@
 #include "fixture.h"
 #include "kube/json.h"
 #include "kube/pod.h"
-#include "model/bounds.h"
+#include "model/bounds/bounds.h"
 #include "tests/core/odd_names.h"
 
 namespace subak {

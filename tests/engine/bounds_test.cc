@@ -1,5 +1,5 @@
 // The table is whole: every field of every input has its bound, and one beyond is refused by name.
-#include "model/bounds.h"
+#include "model/bounds/bounds.h"
 
 #include <gtest/gtest.h>
 

@@ -11,7 +11,7 @@
 #include <variant>
 
 #include "core/text.h"
-#include "model/bounds.h"
+#include "model/bounds/bounds.h"
 #include "model/input.h"
 
 namespace subak {

@@ -24,7 +24,7 @@ Error node_error(const NodeSpec& spec, std::string field, std::string got, std::
           std::move(want)};
 }
 
-// Checks the rules that depend on several fields. The table of model/bounds.h has the range of each
+// Checks the rules that depend on several fields. The table of model/bounds/ has the range of each
 // field.
 std::optional<Error> check_node(const NodeSpec& spec) {
   if (spec.name.empty()) return node_error(spec, "name", "", "is required");

@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "core/limits.h"
-#include "model/bounds.h"
+#include "model/bounds/bounds.h"
 #include "server/api/calls/job_service.h"
 #include "server/api/convert/convert.h"
 

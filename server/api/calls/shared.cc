@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "core/limits.h"
-#include "model/bounds.h"
+#include "model/bounds/bounds.h"
 #include "server/api/common/later.h"
 
 namespace subak::api {

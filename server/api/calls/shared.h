@@ -166,7 +166,7 @@ class Call {
   // has committed the facts of the input. Before that, it passes the reply to `fill`; but if the
   // reply is an error, the call gets that error instead. `fill` runs on the loop's thread and must
   // not block. The call is refused without being queued in these cases:
-  // - The input is beyond the bounds of model/bounds.h.
+  // - The input is beyond the bounds of model/bounds/bounds.h.
   // - The wall clock waits to be accepted: FAILED_PRECONDITION.
   // - The mailbox is full: RESOURCE_EXHAUSTED.
   Reactor* post(in::Body body, const RequestFingerprint& fingerprint,

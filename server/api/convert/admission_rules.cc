@@ -1,7 +1,7 @@
 #include "server/api/convert/admission_rules.h"
 
 #include "core/limits.h"
-#include "model/bounds.h"
+#include "model/bounds/bounds.h"
 
 namespace subak::api {
 namespace {

@@ -10,7 +10,7 @@
 #include <utility>
 
 #include "core/limits.h"
-#include "model/bounds.h"
+#include "model/bounds/bounds.h"
 #include "server/api/convert/admission_rules.h"
 #include "server/api/convert/convert.h"
 

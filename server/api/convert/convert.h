@@ -94,7 +94,7 @@ std::vector<PodGroup> get_groups(Check& check, const PodGroups& in);
 std::string shape_text(const GangRequest& request);
 
 // --- jobs (convert_job.cc) -----------------------------------------------------------------------
-// Reads a job. It also checks the request by the bounds of model/bounds.h. A time limit may be at
+// Reads a job. It also checks the request by the bounds of model/bounds/. A time limit may be at
 // most limits::kMaxTimeLimitMs; if it is absent, the job has no limit. The account must be a path
 // without a user.
 in::SubmitJob get(Check& check, const v1::JobSpec& in);

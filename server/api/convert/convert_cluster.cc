@@ -1,7 +1,7 @@
 #include <algorithm>
 
 #include "core/limits.h"
-#include "model/bounds.h"
+#include "model/bounds/bounds.h"
 #include "server/api/convert/convert.h"
 
 namespace subak::api {

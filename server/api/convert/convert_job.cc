@@ -1,6 +1,6 @@
 #include "core/limits.h"
 #include "engine/forecast/start_estimate.h"
-#include "model/bounds.h"
+#include "model/bounds/bounds.h"
 #include "server/api/convert/convert.h"
 
 namespace subak::api {

@@ -1,5 +1,5 @@
 #include "core/limits.h"
-#include "model/bounds.h"
+#include "model/bounds/bounds.h"
 #include "server/api/convert/convert.h"
 #include "server/api/convert/gang_terms.h"
 

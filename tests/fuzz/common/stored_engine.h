@@ -9,7 +9,7 @@
 
 #include "core/stored_size.h"
 #include "engine/engine.h"
-#include "model/bounds.h"
+#include "model/bounds/bounds.h"
 #include "server/codec/codec.h"
 #include "tests/fuzz/common/fuzz.h"
 

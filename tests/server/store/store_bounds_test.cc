@@ -6,7 +6,7 @@
 #include <filesystem>
 
 #include "core/limits.h"
-#include "model/bounds.h"
+#include "model/bounds/bounds.h"
 #include "server/codec/codec.h"
 #include "tests/server/random_input.h"
 #include "tests/server/store/support/store_program.h"
