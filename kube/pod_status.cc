@@ -50,6 +50,9 @@ Cause cause_of_failure(const PodStatus& status) {
   if (status.disrupted == "DeletionByTaintManager" || status.disrupted == "DeletionByPodGC") {
     return Cause::kNodeLost;
   }
+  if (status.disrupted == "EvictionByEvictionAPI" || status.disrupted == "TerminationByKubelet") {
+    return Cause::kEvicted;
+  }
   constexpr std::array<Text, 3> kOfRunning{"", "Evicted", "DeadlineExceeded"};
   const bool ran =
       std::find(kOfRunning.begin(), kOfRunning.end(), status.reason) != kOfRunning.end();
@@ -126,7 +129,7 @@ PodRecord pod_record(const Pod& pod, bool other_manager) {
   r.rank = pod.gang.rank;
   r.shape = pod.shape;
   r.terms = pod.terms;
-  r.priority = pod.kube_priority;
+  r.priority = pod.kube_priority.order();
   if (const Text text = pod.keys.priority.value; text.size() <= limits::kMaxNameBytes)
     r.priority_class = text;
   r.time_limit_ms = pod.time_limit_ms;

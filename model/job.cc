@@ -44,6 +44,7 @@ bool comes_back(Cause cause) {
     case Cause::kVanished:
     case Cause::kFinished:
     case Cause::kEvictRefused:
+    case Cause::kEvicted:
     case Cause::kNone:
       return true;
     case Cause::kCancelled:

@@ -110,13 +110,16 @@ enum class Cause : std::uint8_t {
   kMisconfigured,
   // The cluster refuses the eviction of a pod that must end. No pod or job ends with this cause.
   kEvictRefused,
+  // Another party than Subak evicted it: a drain of its node, or its kubelet because the node had
+  // too little of a resource or shut down.
+  kEvicted,
 };
 template <>
 struct EnumText<Cause> {
-  static constexpr std::array<std::string_view, 17> names{
+  static constexpr std::array<std::string_view, 18> names{
       "none",      "finished",     "failed",   "cancelled",     "expired",         "preempted",
       "node_lost", "node_drained", "rejected", "unschedulable", "release_refused", "member_lost",
-      "vanished",  "time_limit",   "budget",   "misconfigured", "evict_refused"};
+      "vanished",  "time_limit",   "budget",   "misconfigured", "evict_refused",   "evicted"};
 };
 
 // True if the diagram at the top of this file, or the text below the diagram, allows this change.

@@ -76,7 +76,9 @@ TEST(PodRecordTest, WhyItFailed) {
   EXPECT_EQ(disrupted("DeletionByPodGC"), Cause::kNodeLost);
   EXPECT_EQ(disrupted("DeletionByTaintManager"), Cause::kNodeLost);
   EXPECT_EQ(disrupted("DeletionByTaintManager", "False"), Cause::kFailed);
-  EXPECT_EQ(disrupted("EvictionByEvictionAPI"), Cause::kFailed);
+  EXPECT_EQ(disrupted("EvictionByEvictionAPI"), Cause::kEvicted);
+  EXPECT_EQ(disrupted("TerminationByKubelet"), Cause::kEvicted);
+  EXPECT_EQ(disrupted("EvictionByEvictionAPI", "False"), Cause::kFailed);
 }
 
 TEST(PodRecordTest, WhatTheKubeletSaidOfARejectedPod) {

@@ -24,6 +24,13 @@ bool is_evicted_by_upgrade(const NodeCache& nodes, const PodEntry& entry, const 
   return pod.status.disrupted == "EvictionByEvictionAPI" && nodes.upgrades_driver(entry.node);
 }
 
+// Returns why a pod that had not ended was deleted.
+Cause cause_of_deletion(const NodeCache& nodes, const PodEntry& entry, const Pod& pod) {
+  if (is_evicted_by_upgrade(nodes, entry, pod)) return Cause::kNodeDrained;
+  if (pod.status.disrupted == "EvictionByEvictionAPI") return Cause::kEvicted;
+  return Cause::kCancelled;
+}
+
 // Counts the pod among the users of its ComputeDomain (`by` 1), or takes it out (`by` -1).
 void count_user(DomainCache& domains, const GpuPodEntry& pod, int by) {
   if (!pod.uses_domain()) return;
@@ -175,9 +182,8 @@ void ClusterCache::see_pod(const WatchEvent& event, std::int64_t monotonic_ms, b
   if (record.ended == Cause::kNone) change_payer(uid, entry, pod, record, claims_, outbox_, marks_);
   if (event.kind == WatchKind::kDeleted && record.ended == Cause::kNone) {
     const TimeMs end_ms = end_seen(entry, end_of(pod));
-    const Cause cause = is_left_out(owners_, entry)                 ? Cause::kFinished
-                        : is_evicted_by_upgrade(nodes_, entry, pod) ? Cause::kNodeDrained
-                                                                    : Cause::kCancelled;
+    const Cause cause =
+        is_left_out(owners_, entry) ? Cause::kFinished : cause_of_deletion(nodes_, entry, pod);
     return drop_pod(uid, {outbox_.cluster(), {uid, {}, 0, 0}, end_ms, cause}, entry.node);
   }
   entry.ns = pod.ns;
@@ -188,7 +194,7 @@ void ClusterCache::see_pod(const WatchEvent& event, std::int64_t monotonic_ms, b
   if (entry.gpu) entry.gpu->claims.unknown = std::move(unclaimed);
   if (entry.gpu && !entry.gpu->claims.unknown.empty() && record.gated && !entry.gpu->ended)
     marks_.put_unclaimed(uid);
-  if (record.ended == Cause::kFailed && is_evicted_by_upgrade(nodes_, entry, pod)) {
+  if (record.ended == Cause::kEvicted && is_evicted_by_upgrade(nodes_, entry, pod)) {
     record.ended = Cause::kNodeDrained;
   }
   if (record.ended != Cause::kNone) record.ended_at_ms = end_seen(entry, record.ended_at_ms);

@@ -114,8 +114,8 @@ TEST_F(KubeOperator, AnEvictionDuringAnUpgradeIsADrain) {
   } const kEnds[] = {
       {"drain-required", evicted + ran, WatchKind::kModified, "Failed", Cause::kNodeDrained},
       {"pod-deletion-required", evicted, WatchKind::kDeleted, "Running", Cause::kNodeDrained},
-      {"upgrade-done", evicted + ran, WatchKind::kModified, "Failed", Cause::kFailed},
-      {"upgrade-required", evicted, WatchKind::kDeleted, "Running", Cause::kCancelled},
+      {"upgrade-done", evicted + ran, WatchKind::kModified, "Failed", Cause::kEvicted},
+      {"upgrade-required", evicted, WatchKind::kDeleted, "Running", Cause::kEvicted},
       {"drain-required", ran, WatchKind::kModified, "Failed", Cause::kFailed},
       {"drain-required", "", WatchKind::kDeleted, "Running", Cause::kCancelled},
       {"drain-required", evicted + ran, WatchKind::kModified, "Succeeded", Cause::kFinished},
