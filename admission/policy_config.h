@@ -84,6 +84,14 @@ struct GpuRoute {
   friend bool operator==(const GpuRoute&, const GpuRoute&) = default;
 };
 
+// The account of a queue of another queue manager, such as a LocalQueue of Kueue.
+struct QueueAccount {
+  // The namespace of the pods. Empty: all namespaces.
+  std::string ns;
+  std::string queue, account;
+  friend bool operator==(const QueueAccount&, const QueueAccount&) = default;
+};
+
 // All settings of the pod policy.
 struct AdmissionConfig {
   // Extended resources that count as whole GPUs, such as "example.com/gpu".
@@ -113,6 +121,11 @@ struct AdmissionConfig {
     }
     return alignment;
   }
+  // The PriorityClass that each gated pod gets instead of its own. Empty: pods keep their own.
+  std::string pod_priority_class;
+  // The accounts of queues. Empty: marks of other queue managers name no accounts. Of two entries
+  // for a queue, the one with a namespace counts.
+  std::vector<QueueAccount> queue_accounts;
   // The routes. Of several that match a pod, the first counts.
   std::vector<GpuRoute> routes;
   DeviceClaims device_claims = DeviceClaims::kGate;

@@ -183,8 +183,16 @@ std::optional<Decision> gang_not_entitled(const Context& c, const Found& found) 
 }
 
 void stamp_template(const Template& t, const std::string& user, std::uint32_t gang,
-                    PatchWriter& patch) {
-  std::vector<std::pair<std::string_view, std::string>> labels, annotations;
+                    const Marks& marks, PatchWriter& patch) {
+  Stamps labels, annotations;
+  if (!marks.account.empty() && !has_key(t.pod.labels, names::kAccount) &&
+      !has_key(t.pod.annotations, names::kAccount)) {
+    annotations.emplace_back(names::kAccount, marks.account);
+  }
+  for (auto& [key, value] : stamps_of(marks)) {
+    if (has_key(t.pod.labels, key) || has_key(t.pod.annotations, key)) continue;
+    annotations.emplace_back(key, std::move(value));
+  }
   if (!user.empty() && !t.pod.keys.user.set) {
     (is_label_value(user) ? labels : annotations).emplace_back(names::kUser, user);
   }
@@ -195,21 +203,33 @@ void stamp_template(const Template& t, const std::string& user, std::uint32_t ga
   patch.add_members(t.pointer + "/metadata/annotations", t.pod.has_annotations, annotations);
 }
 
+// True if the owner starts suspended because of Subak, so that Subak resumes it.
+bool suspends(const Context& c, const OwnerKind& kind, json::Value spec, const Marks& marks) {
+  if (!c.config.suspend_owners) return false;
+  return !is_suspended(spec, kind) || marks.queued_by_kueue;
+}
+
 std::string owner_patch(const Context& c, const OwnerKind& kind, const Pod& meta, json::Value spec,
-                        const Found& found) {
+                        const Found& found, const Marks& marks) {
   PatchWriter patch;
-  if (!kind.run_policy) {
-    patch.add("/spec/suspend", "true");
-  } else if (json::member(spec, "runPolicy")) {
-    patch.add("/spec/runPolicy/suspend", "true");
-  } else {
-    patch.add("/spec/runPolicy", "{\"suspend\":true}");
+  const bool suspend = suspends(c, kind, spec, marks);
+  if (suspend && !is_suspended(spec, kind)) {
+    if (!kind.run_policy) {
+      patch.add("/spec/suspend", "true");
+    } else if (json::member(spec, "runPolicy")) {
+      patch.add("/spec/runPolicy/suspend", "true");
+    } else {
+      patch.add("/spec/runPolicy", "{\"suspend\":true}");
+    }
   }
-  if (!meta.has_metadata) patch.add("/metadata", "{}");
-  patch.add_members("/metadata/annotations", meta.has_annotations, {{names::kSuspendedBy, "true"}});
-  const std::uint32_t gang = gang_size(kind, found);
-  const std::string user = person(c.review);
-  for (const Template& t : found.templates) stamp_template(t, user, gang, patch);
+  if (suspend && !has_key(meta.annotations, names::kSuspendedBy)) {
+    if (!meta.has_metadata) patch.add("/metadata", "{}");
+    patch.add_members("/metadata/annotations", meta.has_annotations,
+                      {{names::kSuspendedBy, "true"}});
+  }
+  const std::uint32_t gang = suspend ? gang_size(kind, found) : 0;
+  const std::string user = suspend ? person(c.review) : "";
+  for (const Template& t : found.templates) stamp_template(t, user, gang, marks, patch);
   return std::move(patch).finish();
 }
 
@@ -232,7 +252,10 @@ Decision decide_owner(const Context& c, json::Value object) {
   }
   const Pod meta = read_pod(object, c.config.extra_gpu_resources);  // only its metadata matters
   if (has_suspendable_owner(meta)) return untouched(Because::kSuspendedAbove);
-  for (const Template& t : found.templates) {
+  Marks marks = read_marks(c, meta, "");
+  if (marks.refused) return std::move(*marks.refused);
+  for (Template& t : found.templates) {
+    add_marks(marks, t.pod);
     if (auto d = refusal(c, t.pod, path_of(t.pointer))) return std::move(*d);
   }
   if (gang_size(kind, found) > 0) {
@@ -240,12 +263,12 @@ Decision decide_owner(const Context& c, json::Value object) {
   }
   Decision d = untouched(Because::kUnchanged);
   if (json::member(*spec, "activeDeadlineSeconds")) d.warn(kDeadlineCounts);
-  if (is_suspended(*spec, kind) || c.endpoint == Endpoint::kValidate || !c.config.suspend_owners) {
-    return d;
-  }
+  for (const std::string& text : marks.warnings) d.warn(text);
+  if (c.endpoint == Endpoint::kValidate) return d;
+  d.patch = owner_patch(c, kind, meta, *spec, found, marks);
+  if (d.patch.empty()) return d;
   d.verdict = Verdict::kPatched;
-  d.because = Because::kSuspended;
-  d.patch = owner_patch(c, kind, meta, *spec, found);
+  if (suspends(c, kind, *spec, marks)) d.because = Because::kSuspended;
   return d;
 }
 

@@ -26,6 +26,9 @@ struct Context {
   const AccountsView::Row* ns_account = nullptr;
 };
 
+// Keys and their values, for labels or annotations.
+using Stamps = std::vector<std::pair<std::string_view, std::string>>;
+
 // --- policy.cc -----------------------------------------------------------------------------------
 // Returns the decision to let the object pass unchanged.
 Decision untouched(Because because);
@@ -53,11 +56,23 @@ bool needs_links(const Pod& pod);
 // True for a static pod that its node reports. The annotation of such a pod proves nothing, because
 // any user can set it. So a node must also have sent the request.
 bool is_mirror(const Review& review, const Pod& pod);
-// Returns the patch that adds the missing gate and keys. `account`: the account that pays; empty:
-// unknown. `product`: the result of route_pod(). `needs_domain`: the patch also adds the
-// ResourceClaim for the gang's ComputeDomain. `claims`: the policy for devices by DRA.
-std::string pod_patch(const Review& review, const Pod& pod, const std::string& account,
-                      const std::string& product, bool needs_domain, DeviceClaims claims);
+// What the webhook adds to a pod, beside the gate.
+struct PodAdditions {
+  // The account that pays; empty: unknown.
+  std::string account;
+  // The result of route_pod().
+  std::string product;
+  // True: the pod gets the ResourceClaim for its gang's ComputeDomain.
+  bool needs_domain = false;
+  // The policy for devices by DRA.
+  DeviceClaims claims = DeviceClaims::kGate;
+  // The PriorityClass that the pod gets; empty: the pod keeps its own.
+  std::string priority_class;
+  // Further annotations: what marks of other queue managers mean (stamps_of()).
+  Stamps marks;
+};
+// Returns the patch that adds what the pod lacks of the gate and of `additions`.
+std::string pod_patch(const Review& review, const Pod& pod, const PodAdditions& additions);
 // True if the gang's topology is nvlink or nvlink-exclusive, without segments, even if it is only a
 // preference (prefer:).
 bool is_one_nvlink_gang(const Pod& pod);
@@ -128,6 +143,32 @@ std::optional<Decision> not_entitled(const Context& c, const Pod& pod, const std
 
 // Adds a warning to `d` if an account is draining but the pod is allowed.
 void warn_of_drain(const Context& c, const Pod& pod, Decision& d);
+
+// --- policy_marks.cc: marks of other queue managers ----------------------------------------------
+// What the labels and annotations of Kueue, KAI and Volcano on an object mean. A value is empty, or
+// 0, if no mark says it or if a key of Subak says it.
+struct Marks {
+  // The account of the queue that the object names (AdmissionConfig::queue_accounts).
+  std::string account;
+  // True: the mark of Kueue names the queue. Kueue creates its jobs suspended, and starts them.
+  bool queued_by_kueue = false;
+  // A priority class of the policy, and the value that the key subak.gpu/topology would have.
+  std::string priority, closeness;
+  DurationMs time_limit_ms = 0;
+  // What has no effect here.
+  std::vector<std::string> warnings;
+  // Why the object is refused: a mark names something that does not exist.
+  std::optional<Decision> refused;
+};
+// Reads the marks. `object`: a pod or an owner. `path` is the argument of read_pod().
+Marks read_marks(const Context& c, const Pod& object, std::string_view path);
+// Adds the marks to the keys and terms of a pod or template that has no such keys of its own. The
+// pod then has views of `marks`, which must outlive the pod.
+void add_marks(const Marks& marks, Pod& pod);
+// Returns the marks as keys of Subak, without the account.
+Stamps stamps_of(const Marks& marks);
+// Refuses a pod of KAI that asks for a part of a GPU by KAI's annotations.
+std::optional<Decision> fraction_refusal(const Context& c, const Pod& pod);
 
 // --- policy_route.cc -----------------------------------------------------------------------------
 // If a route of the configuration sends the pod to slices or shared GPUs, changes the pod's shape

@@ -88,8 +88,6 @@ std::optional<Decision> other_scheduler(const Context& c, const Pod& pod, std::s
                             "manages: leave it out, or leave the namespace in observe"));
 }
 
-using Stamps = std::vector<std::pair<std::string_view, std::string>>;
-
 // Puts each value into a label if it can be one, else into an annotation; existing values stay.
 void stamp(const Pod& pod, std::string_view key, std::string value, Stamps& labels,
            Stamps& annotations) {
@@ -101,11 +99,50 @@ void stamp(const Pod& pod, std::string_view key, std::string value, Stamps& labe
   }
 }
 
-void add_warnings(const Context& c, const Pod& pod, const std::string& exceeds, Decision& d) {
+void stamp_note(const Pod& pod, std::string_view key, const std::string& value,
+                Stamps& annotations) {
+  if (has_key(pod.labels, key) || has_key(pod.annotations, key)) return;
+  annotations.emplace_back(key, value);
+}
+
+// Returns true if the webhook gives the pod the PriorityClass `name`. A pod of a system class stays
+// above all GPU pods.
+bool gets_class(const Pod& pod, std::string_view name) {
+  constexpr std::int32_t kHighestOfUsers = 1'000'000'000;  // k8s.io/kubernetes scheduling/types.go
+  return !name.empty() && pod.kube_priority.class_name != name &&
+         pod.kube_priority.value <= kHighestOfUsers;
+}
+
+// The API server computes both numbers again, and refuses a pod that states others.
+void set_class(const Pod& pod, std::string_view name, PatchWriter& patch) {
+  patch.add_text("/spec/priorityClassName", name);
+  if (pod.kube_priority.has_value) patch.remove("/spec/priority");
+  if (pod.kube_priority.has_policy) patch.remove("/spec/preemptionPolicy");
+}
+
+// Only the webhook writes these annotations. A copy of a pod that has them has the class too.
+std::optional<Decision> own_priority(const Context& c, const Pod& pod, std::string_view path) {
+  const std::string& ours = c.config.pod_priority_class;
+  if (!ours.empty() && pod.kube_priority.class_name == ours) return std::nullopt;
+  for (const std::string_view name : {names::kOwnPriority, names::kOwnPriorityClass}) {
+    if (!has_key(pod.annotations, name)) continue;
+    const PodKey key{find_text(pod.annotations, name), true, false, false};
+    return denied(Because::kInvalidValue,
+                  field_error("", key_field(path, key, name), key.value,
+                              "want it left out: Subak writes it. Name a PriorityClass in "
+                              "spec.priorityClassName"));
+  }
+  return std::nullopt;
+}
+
+void add_warnings(const Context& c, const Pod& pod, const Marks& marks, const std::string& exceeds,
+                  Decision& d) {
   if (!exceeds.empty()) d.warn(exceeds);
   warn_of_drain(c, pod, d);
   if (!pod.claims.device.empty()) d.warn(claim_warning(pod, c.config.device_claims));
-  if (const auto mark = other_manager_of(pod, c.config.other_schedulers); !mark.empty()) {
+  for (const std::string& text : marks.warnings) d.warn(text);
+  const auto mark = other_manager_of(pod, c.config.other_schedulers);
+  if (!mark.empty() && marks.account.empty()) {
     d.warn(std::string(mark) +
            " belongs to another queue manager and exempts nothing: Subak manages this namespace, "
            "and both may hold the pod back");
@@ -128,14 +165,15 @@ Decision missing_gate() {
                         "create the pod again, and see that no other webhook removes it"});
 }
 
-Decision gate_it(const Context& c, const Pod& pod, const AccountsView::Row& account,
-                 const std::string& product) {
+Decision gate_it(const Context& c, const Pod& pod, const Marks& marks,
+                 const AccountsView::Row& account, const std::string& product) {
   Decision d;
   const std::string exceeds = exceeds_fleet(c.cluster, pod);
-  add_warnings(c, pod, exceeds, d);
+  add_warnings(c, pod, marks, exceeds, d);
   if (c.endpoint == Endpoint::kMutate) {
-    d.patch = pod_patch(c.review, pod, account.spec.path, product, needs_domain(c, pod),
-                        c.config.device_claims);
+    d.patch = pod_patch(c.review, pod,
+                        {account.spec.path, product, needs_domain(c, pod), c.config.device_claims,
+                         c.config.pod_priority_class, stamps_of(marks)});
     if (!product.empty()) {
       d.warn("a route of the cluster sends this pod to " + cut_text(product) +
              "; to choose yourself, name a product in nodeSelector[nvidia.com/gpu.product]");
@@ -183,23 +221,29 @@ bool is_mirror(const Review& review, const Pod& pod) {
          has_key(pod.annotations, "kubernetes.io/config.mirror");
 }
 
-std::string pod_patch(const Review& review, const Pod& pod, const std::string& account,
-                      const std::string& product, bool needs_domain, DeviceClaims claims) {
+std::string pod_patch(const Review& review, const Pod& pod, const PodAdditions& additions) {
   Stamps labels, annotations;
-  stamp(pod, names::kAccount, account, labels, annotations);
+  stamp(pod, names::kAccount, additions.account, labels, annotations);
   stamp(pod, names::kJob, pod.gang.job, labels, annotations);
   if (!pod.keys.user.set) stamp(pod, names::kUser, person(review), labels, annotations);
   if (!pod.claims.device.empty() && !has_key(pod.annotations, names::kStatus)) {
-    annotations.emplace_back(names::kStatus, claim_warning(pod, claims));
+    annotations.emplace_back(names::kStatus, claim_warning(pod, additions.claims));
+  }
+  for (const auto& [key, value] : additions.marks) stamp_note(pod, key, value, annotations);
+  const bool reprioritize = gets_class(pod, additions.priority_class);
+  if (reprioritize) {
+    annotations.emplace_back(names::kOwnPriority, std::to_string(pod.kube_priority.value));
+    annotations.emplace_back(names::kOwnPriorityClass, std::string(pod.kube_priority.class_name));
   }
   PatchWriter patch;
   if (!pod.has_metadata) patch.add("/metadata", "{}");
   patch.add_members("/metadata/labels", pod.has_labels, labels);
   patch.add_members("/metadata/annotations", pod.has_annotations, annotations);
-  if (!product.empty()) {
+  if (!additions.product.empty()) {
     patch.add_members("/spec/nodeSelector", pod.has_node_selector,
-                      {{names::kLabelProduct, product}});
+                      {{names::kLabelProduct, additions.product}});
   }
+  if (reprioritize) set_class(pod, additions.priority_class, patch);
   if (!pod.gated()) {
     const std::string gate = "{\"name\":\"" + std::string(names::kGate) + "\"}";
     if (pod.has_gates) {
@@ -208,7 +252,7 @@ std::string pod_patch(const Review& review, const Pod& pod, const std::string& a
       patch.add("/spec/schedulingGates", "[" + gate + "]");
     }
   }
-  if (needs_domain) add_domain_claim(pod, review.uid, patch);
+  if (additions.needs_domain) add_domain_claim(pod, review.uid, patch);
   return std::move(patch).finish();
 }
 
@@ -243,6 +287,7 @@ std::optional<Decision> refusal(const Context& c, const Pod& pod, std::string_vi
   if (payer.refused) return std::move(payer.refused);
   if (auto d = user_refusal(c, pod, path)) return d;
   if (auto d = priority_refusal(c, pod, path, *payer.row)) return d;
+  if (auto d = own_priority(c, pod, path)) return d;
   if (auto d = pod_not_entitled(c, pod)) return d;
   return unaligned(c, pod, path);
 }
@@ -250,6 +295,9 @@ std::optional<Decision> refusal(const Context& c, const Pod& pod, std::string_vi
 Decision decide_pod(const Context& c, json::Value object) {
   Pod pod = read_pod(object, c.config.extra_gpu_resources);
   if (is_mirror(c.review, pod)) return untouched(Because::kMirrorPod);
+  if (auto d = fraction_refusal(c, pod)) return std::move(*d);
+  Marks marks = read_marks(c, pod, "");
+  add_marks(marks, pod);
   const std::string product = route_pod(c, pod);
   const bool claims = !pod.claims.device.empty();
   const bool counts = pod.asks_gpu() || !pod.mistakes.empty();
@@ -259,11 +307,12 @@ Decision decide_pod(const Context& c, json::Value object) {
     if (claims) d.warn(claim_warning(pod, c.config.device_claims));
     return d;
   }
+  if (marks.refused) return std::move(*marks.refused);
   if (auto d = refusal(c, pod, "")) return std::move(*d);
   // In mode warn no pod was gated, so no gate is missing.
   const bool had_to = c.endpoint == Endpoint::kValidate && c.mode == Mode::kEnforce;
   if (had_to && !pod.gated()) return missing_gate();
-  return gate_it(c, pod, *payer_of(c, pod, "").row, product);
+  return gate_it(c, pod, marks, *payer_of(c, pod, "").row, product);
 }
 
 }  // namespace subak::policy

@@ -36,6 +36,10 @@ inline constexpr std::string_view kTimeLimit = "subak.gpu/time-limit";
 // The priority of the pod's job: "low" (-1000), "normal" (0), "high" (1000), or a number of 32
 // bits. If the policy has priority classes, the value is the name of a class instead.
 inline constexpr std::string_view kPriority = "subak.gpu/priority";
+// Annotations in which Subak records a pod's own PriorityClass of Kubernetes and its number, before
+// Subak gives the pod the PriorityClass of the configuration.
+inline constexpr std::string_view kOwnPriorityClass = "subak.gpu/own-priority-class";
+inline constexpr std::string_view kOwnPriority = "subak.gpu/own-priority";
 // Annotation that Subak writes for people: what the pod waits for, or to which node it goes.
 inline constexpr std::string_view kStatus = "subak.gpu/status";
 // Annotation "JOB/ATTEMPT" of a pod whose hold was released while its gate was closed. Only a newer

@@ -86,7 +86,12 @@ void read_spec(json::Value spec, Pod& pod) {
     if (key == "nodeName") pod.node_name = json::text(value);
     if (key == "schedulerName") pod.scheduler_name = json::text(value);
     if (key == "runtimeClassName") pod.runtime_class = json::text(value);
-    if (key == "priority") pod.kube_priority = to_int32(json::integer(value));
+    if (key == "priority") {
+      pod.kube_priority.value = to_int32(json::integer(value));
+      pod.kube_priority.has_value = true;
+    }
+    if (key == "priorityClassName") pod.kube_priority.class_name = json::text(value);
+    if (key == "preemptionPolicy") pod.kube_priority.has_policy = true;
     if (key == "terminationGracePeriodSeconds") pod.grace_ms = grace(json::integer(value));
     if (key == "volumes") read_host_paths(value, pod);
     if (key == "nodeSelector") pod.has_node_selector = json::is_object(value);

@@ -181,6 +181,20 @@ struct PodStatus {
   Text disrupted;
 };
 
+// The priority of a pod in Kubernetes.
+struct KubePriority {
+  // spec.priority, which Kubernetes sets from the PriorityClass. `has_value`: the field exists.
+  std::int32_t value = 0;
+  bool has_value = false;
+  // spec.priorityClassName, and whether spec.preemptionPolicy exists.
+  Text class_name;
+  bool has_policy = false;
+  // The number in the annotation names::kOwnPriority. nullopt: there is none, or it is no number.
+  std::optional<std::int32_t> own;
+  // The number that orders the pod's job within its account.
+  std::int32_t order() const { return own.value_or(value); }
+};
+
 // What a pod requests by DRA.
 struct PodClaims {
   // The first field of the pod that requests devices. Empty: there is none. Subak's own
@@ -221,8 +235,7 @@ struct Pod {
   bool has_node_selector = false;
   // The value of schedulingGroup.podGroupName, or of workloadRef.name.
   Text scheduling_group;
-  // spec.priority, which Kubernetes sets from the priority class.
-  std::int32_t kube_priority = 0;
+  KubePriority kube_priority;
   // The pod's effective request and its constraints.
   PodShape shape;
   // True: the pod's QoS class is Guaranteed.
@@ -269,12 +282,14 @@ struct Pod {
   void join_domain();
 };
 
-// The key by which a pod asks for a ComputeDomain. The reference is valid as long as the pod.
+// A key of the pod by its name. The reference is valid as long as the pod.
 struct NamedKey {
   std::string_view name;
   const PodKey& key;
 };
+// Return the keys by which a pod asks for a ComputeDomain, and for a topology.
 NamedKey domain_key_of(const Pod& pod);
+NamedKey topology_key_of(const Pod& pod);
 
 // Reads a pod, or a pod template (metadata + spec). In mistakes, `path` comes before the names of
 // fields: "" or "spec.template.".

@@ -35,7 +35,15 @@ PodKey* key_slot(PodKeys& keys, Text name) {
 
 bool is_written_by_us(Text name) {
   return name == names::kStatus || name == names::kManaged || name == names::kSuspendedBy ||
-         name == names::kKeptClosed;
+         name == names::kKeptClosed || name == names::kOwnPriority ||
+         name == names::kOwnPriorityClass;
+}
+
+std::optional<std::int32_t> parse_number(Text text) {
+  std::int32_t n = 0;
+  const auto [end, ec] = std::from_chars(text.data(), text.data() + text.size(), n);
+  if (ec != std::errc() || end != text.data() + text.size()) return std::nullopt;
+  return n;
 }
 
 void find_in(const TextPairs& pairs, bool labels, Pod& pod) {
@@ -195,9 +203,15 @@ NamedKey domain_key_of(const Pod& pod) {
   return {kWish.key, pod.keys.of(kWish)};
 }
 
+NamedKey topology_key_of(const Pod& pod) {
+  constexpr const auto& kWish = wish_of<&GangTerms::topology>();
+  return {kWish.key, pod.keys.of(kWish)};
+}
+
 void find_keys(Pod& pod) {
   find_in(pod.labels, true, pod);
   find_in(pod.annotations, false, pod);
+  pod.kube_priority.own = parse_number(find_text(pod.annotations, names::kOwnPriority));
 }
 
 void read_keys(std::string_view path, Pod& pod) { KeyReader(path, pod).read(); }

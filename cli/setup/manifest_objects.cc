@@ -24,7 +24,8 @@ constexpr std::array<Kind, 6> kGuards{{
     {"MutatingWebhookConfiguration", "mutatingwebhookconfigurations"},
     {"ValidatingWebhookConfiguration", "validatingwebhookconfigurations"},
 }};
-constexpr std::array<Kind, 3> kRights{{
+constexpr std::array<Kind, 4> kRights{{
+    {"PriorityClass", "priorityclasses"},
     {"FlowSchema", "flowschemas"},
     {"ClusterRoleBinding", "clusterrolebindings"},
     {"ClusterRole", "clusterroles"},
@@ -82,7 +83,7 @@ std::vector<std::string> guard_paths() {
 }
 
 std::vector<std::string> right_paths() {
-  return paths(kRights, {"flow.yaml", "rbac.yaml", "preflight.yaml"});
+  return paths(kRights, {"priority-class.yaml", "flow.yaml", "rbac.yaml", "preflight.yaml"});
 }
 
 }  // namespace subak::cli

@@ -109,6 +109,7 @@ class Manifests {
     if (wants(ManifestPart::kAccess)) {
       add(access());
       add(flow());
+      add(file("priority-class.yaml"));
       add(file("preflight.yaml"));
     }
     if (wants(ManifestPart::kService) && !o_.image.empty()) {

@@ -17,7 +17,8 @@ namespace cli {
 
 // The parts of an installation, in the order in which they are applied.
 enum class ManifestPart : std::uint8_t {
-  // The namespace, the service account, its rights, and its priority level at the API server.
+  // The namespace, the service account, its rights, its priority level at the API server, and the
+  // PriorityClass of GPU pods.
   kAccess,
   // The service: one pod with replicas of its webhook, or several pods with one database. This part
   // needs `image`.

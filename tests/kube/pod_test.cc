@@ -329,6 +329,21 @@ TEST(PodKeys, PriorityOfKubernetesIfOursIsUnset) {
   EXPECT_EQ(pod_record(r.pod, false).priority, 7);
 }
 
+TEST(PodKeys, TheOwnPriorityOfAPodIsItsAnnotation) {
+  const auto order = [](std::string_view annotations) {
+    const Read r(test::pod(container("nvidia.com/gpu", "1"),
+                           R"("name":"p","annotations":{)" + std::string(annotations) + "}",
+                           R"(,"priority":1000000000,"priorityClassName":"subak-gpu")"));
+    EXPECT_TRUE(r.pod.unknown_keys.empty());
+    return pod_record(r.pod, false).priority;
+  };
+  EXPECT_EQ(order(R"("subak.gpu/own-priority":"-5","subak.gpu/own-priority-class":"low")"), -5);
+  EXPECT_EQ(order(R"("subak.gpu/own-priority":"0","subak.gpu/own-priority-class":"")"), 0);
+  EXPECT_EQ(order(R"("subak.gpu/own-priority":"5x")"), 1'000'000'000);
+  EXPECT_EQ(order(R"("subak.gpu/own-priority":"9999999999")"), 1'000'000'000);
+  EXPECT_EQ(order(R"("subak.gpu/user":"ana")"), 1'000'000'000);
+}
+
 TEST(PodKeys, Mistakes) {
   for (const char* key :
        {R"("subak.gpu/topology":"nvlnk")", R"("subak.gpu/topology":"prefer:")",

@@ -20,8 +20,8 @@ bool fits(Check& check, const char* field, const Items& items, std::size_t most)
 
 void put_rules(const View& view, const AdmissionConfig& config, v1::AdmissionRules* out) {
   const auto& [gpu_kinds, schedulers, runtime_classes, own_user, break_glass_group, suspend_owners,
-               alignment, alignment_namespaces, routes, device_claims, unknown_cluster,
-               for_nvlink] = config;
+               alignment, alignment_namespaces, pod_priority_class, queue_accounts, routes,
+               device_claims, unknown_cluster, for_nvlink] = config;
   for (const std::string& ns : view.policy.system_namespaces) out->add_system_namespaces(ns);
   for (const PriorityClass& one : view.policy.priority_classes) {
     v1::PriorityClass* const row = out->add_priority_classes();
@@ -45,6 +45,13 @@ void put_rules(const View& view, const AdmissionConfig& config, v1::AdmissionRul
   out->set_device_claims(static_cast<v1::DeviceClaims>(static_cast<int>(device_claims) + 1));
   out->set_unknown_cluster(static_cast<v1::UnknownCluster>(static_cast<int>(unknown_cluster) + 1));
   out->set_compute_domains_for_nvlink(for_nvlink);
+  out->set_pod_priority_class(pod_priority_class);
+  for (const QueueAccount& entry : queue_accounts) {
+    v1::QueueAccount* const row = out->add_queue_accounts();
+    row->set_namespace_(entry.ns);
+    row->set_queue(entry.queue);
+    row->set_account(entry.account);
+  }
 }
 
 void get_rules(Check& check, const v1::AdmissionRules& rules, View& view, AdmissionConfig& config) {
@@ -86,6 +93,15 @@ void get_rules(Check& check, const v1::AdmissionRules& rules, View& view, Admiss
   config.unknown_cluster =
       get_enum<UnknownCluster>(check, "unknown_cluster", rules.unknown_cluster());
   config.compute_domains_for_nvlink = rules.compute_domains_for_nvlink();
+  config.pod_priority_class = check.name("pod_priority_class", rules.pod_priority_class(), false);
+  if (!fits(check, "queue_accounts", rules.queue_accounts(), limits::kMaxNamespaceModes)) return;
+  for (int i = 0; i < rules.queue_accounts_size() && check.ok(); ++i) {
+    const auto entry = check.in("queue_accounts", i);
+    const v1::QueueAccount& row = rules.queue_accounts(i);
+    config.queue_accounts.push_back({check.name("namespace", row.namespace_(), false),
+                                     check.name("queue", row.queue(), true),
+                                     check.name("account", row.account(), true)});
+  }
 }
 
 }  // namespace subak::api

@@ -100,6 +100,7 @@ TEST(AdmissionSnapshot, TheLeadersConfigurationCounts) {
   config.break_glass_group = "sre";
   config.device_claims = DeviceClaims::kDeny;
   config.compute_domains_for_nvlink = true;
+  config.pod_priority_class = "subak-gpu";
   config.unknown_cluster = UnknownCluster::kDeny;
   config.alignment = Alignment::kDeny;
   config.alignment_namespaces = {{"team-*", Alignment::kOff}};
@@ -114,6 +115,7 @@ TEST(AdmissionSnapshot, TheLeadersConfigurationCounts) {
   EXPECT_EQ(copy.config->break_glass_group, "sre");
   EXPECT_EQ(copy.config->device_claims, DeviceClaims::kDeny);
   EXPECT_TRUE(copy.config->compute_domains_for_nvlink);
+  EXPECT_EQ(copy.config->pod_priority_class, "subak-gpu");
   EXPECT_EQ(copy.config->unknown_cluster, UnknownCluster::kDeny);
   EXPECT_EQ(copy.config->alignment, Alignment::kDeny);
   EXPECT_EQ(copy.config->alignment_namespaces, config.alignment_namespaces);
