@@ -23,12 +23,13 @@ inline constexpr std::int64_t kMaxBudgetHours = 1'000'000'000;
 // The length of a period that is given as a duration. Other lengths are refused.
 inline constexpr DurationMs kMinBudgetPeriodMs = 5 * kMinuteMs;
 inline constexpr DurationMs kMaxBudgetPeriodMs = 366 * kDayMs;
-// The number of periods that a job may reach into. A hard budget never allows a job that would
-// reach further.
+// The most periods of a budget over which the time of one job may extend. A hard budget never
+// allows a job that would extend over more.
 inline constexpr int kMaxBudgetPeriods = 130;
 
-// A pass looks at most at this many jobs that one budget stops, because a shorter job may fit. It
-// skips the other jobs that the budget counts.
+// If a budget stops a job, a shorter job of the account may still fit. So a pass looks at up to
+// this many jobs that one budget stops. Then it skips the other jobs of the budget; for a budget of
+// one product, it skips only the other jobs of the same job class.
 inline constexpr int kMaxBudgetLooks = 100;
 
 }  // namespace subak::limits

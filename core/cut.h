@@ -1,5 +1,5 @@
-// Cuts texts from outside before a message repeats them. So an answer stays short even if its input
-// is long.
+// Cuts texts that callers sent before a message repeats them. So a message stays short even if a
+// text is long.
 // Threads: any; pure functions.
 #pragma once
 

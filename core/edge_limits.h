@@ -9,11 +9,11 @@
 
 namespace subak::limits {
 
-// The most requests of one edge to an API server within kRequestWindowMs, whatever the server
-// answers. kMaxFollowRequests limits lists and watches, for each of the edge's twelve kinds of
-// objects. kMaxPageRequests limits further pages, for all kinds together. kMaxSessionStarts limits
-// the beginnings of sessions. Requests beyond a limit wait. All limits together allow fewer than 85
-// requests.
+// An edge sends at most a fixed number of requests to an API server within kRequestWindowMs,
+// whatever the server answers. kMaxFollowRequests limits lists and watches, for each of the edge's
+// twelve kinds of objects. kMaxPageRequests limits further pages, for all kinds together.
+// kMaxSessionStarts limits the beginnings of sessions. Requests beyond a limit wait. All limits
+// together allow fewer than 85 requests.
 inline constexpr DurationMs kRequestWindowMs = 10'000;
 inline constexpr std::size_t kMaxFollowRequests = 5;
 inline constexpr std::size_t kMaxPageRequests = 11;
@@ -59,14 +59,17 @@ inline constexpr std::size_t kMaxActivityBytes = 256u << 20;
 inline constexpr std::size_t kMaxActivitySeries = 500'000;
 inline constexpr std::size_t kMaxLabelBytes = 253;
 inline constexpr DurationMs kActivityCallMs = 30 * kSecondMs;
-// A value covers at most this time before it. Earlier time counts as not observed.
+// A sample of a GPU's activity stands for at most this much time before it. Earlier time counts as
+// not observed.
 inline constexpr DurationMs kActivityCoversMs = 2 * kMinuteMs;
-// The most by which the clock of the Prometheus server may be off. Beyond that, answers are
-// dropped.
+// The most by which the clock of the Prometheus server may differ from Subak's clock. If it differs
+// more, Subak drops the server's answers.
 inline constexpr DurationMs kActivityClockMs = 5 * kMinuteMs;
-// The sums are written to the store this often. A crash loses the time since the last write.
+// Subak writes the sums of activity to the store this often. A crash loses the time since the last
+// write.
 inline constexpr DurationMs kActivityWriteMs = 5 * kMinuteMs;
-// Records of ended jobs are dropped after kActivityJobMs, and the oldest beyond kMaxActivityJobs.
+// Subak drops the record of an ended job after kActivityJobMs, and the oldest records beyond
+// kMaxActivityJobs.
 inline constexpr DurationMs kActivityJobMs = 7 * kDayMs;
 inline constexpr std::size_t kMaxActivityJobs = 100'000;
 // A job that was not observed for this long counts as idle only from its next observation on.

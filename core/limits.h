@@ -9,7 +9,7 @@
 
 namespace subak::limits {
 
-// Names and texts from outside. Subak refuses a longer text and names the limit.
+// Names and texts that callers send. Subak refuses a longer text and names the limit.
 inline constexpr std::size_t kMaxNameBytes = 253;     // Kubernetes object name
 inline constexpr std::size_t kMaxReasonBytes = 1024;  // --reason of an edit
 inline constexpr std::size_t kMaxAccountDepth = 16;   // levels below the root
@@ -32,8 +32,8 @@ inline constexpr std::size_t kQueuedJobsReserve = 100'000;
 // the limit stays gated without a job. Its edge reports the pod again until there is room.
 inline constexpr std::size_t kMaxGatedPods = 100'000;
 inline constexpr std::size_t kGatedPodsReserve = 10'000;
-// An edge reports such gated pods again every kPutOffRetryMs, at first kPutOffRetries pods at once.
-// While the core accepts all these pods, the edge doubles the number each time.
+// An edge reports these pods again every kPutOffRetryMs, at first kPutOffRetries pods at once.
+// While the core accepts all of them, the edge doubles the number each time.
 inline constexpr DurationMs kPutOffRetryMs = 5'000;
 inline constexpr std::size_t kPutOffRetries = 16;
 inline constexpr std::uint32_t kMaxPodsPerJob = 10'000;
@@ -69,11 +69,11 @@ inline constexpr DurationMs kReleaseRetryMs = 10 * kSecondMs;
 inline constexpr DurationMs kMaxReleaseRetryMs = 2 * kHourMs;
 
 // If the cluster's scheduler refused a job's pods on two nodes, the job waits before its next
-// attempt. This wait doubles from kFirstBackoffMs up to kLongestBackoffMs. Subak also does not try
-// a node that the scheduler refused for the job for a time, which has the same two bounds.
+// attempt. This wait doubles from kFirstBackoffMs up to kLongestBackoffMs. For a time with the same
+// bounds, Subak does not place the job on a node that the scheduler refused for it.
 inline constexpr DurationMs kFirstBackoffMs = 10 * kSecondMs;
 inline constexpr DurationMs kLongestBackoffMs = 10 * kMinuteMs;
-// Names of extended resources that the webhook's data has of a cluster; it omits further names.
+// The most names of a cluster's extended resources in the webhook's data, which omits the rest.
 inline constexpr std::size_t kMaxResourceNames = 1024;
 // An edge cuts the scheduler's message to this size, and the core refuses a longer message.
 inline constexpr std::size_t kMaxRefusalBytes = 1024;
@@ -175,8 +175,8 @@ inline constexpr std::size_t kMaxProducts = 10'000;  // GPU products ever seen; 
 inline constexpr std::size_t kMaxGpusPerNode = 64;
 // Levels of groups of nodes, each group inside the next: rack, block, superpod and one more.
 inline constexpr std::size_t kTopologyLevels = 4;
-// A node stays in its clique for kCliqueKeptMs after it lost the label (DRA drivers restart).
-// While none of its GPUs is allocatable, its books and reservations stay for kGpusUnknownMs.
+// A node stays in its clique for kCliqueKeptMs after it lost the label (DRA drivers restart). A
+// node without allocatable GPUs has its former GPUs and reservations for kGpusUnknownMs.
 inline constexpr DurationMs kCliqueKeptMs = 10 * kMinuteMs, kGpusUnknownMs = 10 * kMinuteMs;
 // At most this many nodes of a snapshot (`FleetView`) differ from the fleet; more are refused. This
 // suffices for the largest job with one pod per node, and for the exclusive domains of the job.
@@ -188,8 +188,8 @@ inline constexpr std::size_t kMaxEarlyPods = 4096;
 // Non-GPU pods that count on one node. Subak refuses the reports of further non-GPU pods.
 inline constexpr std::size_t kMaxNonGpuPodsPerNode = 1024;
 
-// Node back-off (`bar`): after a node rejected a pod, Subak does not use it for such pods for a
-// time. The back-off doubles with each rejection in a row, until such a pod runs on the node.
+// Node back-off: after a node rejected a pod, Subak does not use the node for such pods for a time.
+// The back-off doubles with each rejection in a row, until such a pod runs on the node.
 inline constexpr DurationMs kFirstNodeBackoffMs = 10'000, kLongestNodeBackoffMs = 2 * kHourMs;
 inline constexpr DurationMs kFirstDeviceBackoffMs = kMinuteMs;  // if the node lacks devices
 // If the node does not reject such a pod for this long after a back-off, the count starts again.
@@ -201,7 +201,7 @@ inline constexpr DurationMs kRejectionsMs = kHourMs, kRejectingMs = kHourMs;
 // Node back-offs at one time. One more node back-off drops the back-off that would end first.
 inline constexpr std::size_t kMaxNodeBackoffs = 10'000;
 
-// The runtime. If its mailbox is full, watches stop reading, and mutations get RESOURCE_EXHAUSTED.
+// The runtime. If its mailbox is full, edges must wait, and other callers get RESOURCE_EXHAUSTED.
 inline constexpr std::size_t kLoopMailbox = 65'536;
 inline constexpr std::size_t kMaxBatchInputs = 4096;      // inputs of one turn
 inline constexpr std::size_t kMaxEffectBacklog = 65'536;  // per Effects stream; more: closed

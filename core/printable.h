@@ -1,7 +1,7 @@
-// Makes text from outside safe to show in tables, CSV, charts, logs, events and messages. Invisible
-// characters, and characters that change the text around them, become escapes: controls (C0, DEL,
-// C1), format characters (U+202E, U+200B), line and paragraph separators, default-ignorable
-// characters, and noncharacters. JSON output does not use these functions.
+// Makes text that other programs sent safe to show in tables, CSV, charts, logs, events and
+// messages. Invisible characters, and characters that change the text around them, become escapes:
+// controls (C0, DEL, C1), format characters (U+202E, U+200B), line and paragraph separators,
+// default-ignorable characters, and noncharacters. JSON output does not use these functions.
 // Threads: any; pure functions.
 // Source: Unicode 15, general categories Cc, Cf, Zl, Zp, and Default_Ignorable_Code_Point.
 #pragma once

@@ -24,7 +24,8 @@ enum class ReasonToken : std::uint8_t {
   kNext,
   // The job or its account is on hold, or the job came while its account was draining.
   kOnHold,
-  // Fewer pods can be placed than the gang needs, or the gang's size or account is not known.
+  // Some pods of the gang are missing or cannot be placed, or the gang's size or account is not
+  // known.
   kGangIncomplete,
   // Subak has not yet read the complete list of the cluster's nodes and pods.
   kWaitingForNodes,
@@ -56,7 +57,7 @@ enum class ReasonToken : std::uint8_t {
   kPendingEvaluation,
   // The cluster's scheduler could not use the chosen nodes.
   kUnschedulable,
-  // A pod of the job has no rank, because its gang already has all its pods.
+  // The pod is one too many: its gang already has all its pods, so the pod has no rank.
   kBeyondGangSize,
   // The job has a claim, and jobs that must end for this claim still hold the claimed GPUs.
   kWaitingForPreemptedWorkloads,
