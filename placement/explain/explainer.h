@@ -42,7 +42,7 @@ class Explainer {
     // The number of slices that are free for this job.
     std::int64_t slices_free = 0;
     // Free milli-GPU that this job cannot use. `tainted`: the job does not tolerate the nodes'
-    // taints. `closed`: the nodes are not ready, cordoned or drained. `kept`: the nodes are
+    // taints. `closed`: the nodes are cordoned, drained or not ready. `kept`: the nodes are
     // reserved for other jobs.
     MilliGpu tainted = 0, closed = 0, kept = 0;
     // Free milli-GPU on spare nodes of gangs.
@@ -63,9 +63,9 @@ class Explainer {
   void no_matching(const Demand& d);
   void no_slices(const Pods& p);
   void exceeds_fleet();
-  // Compares the pod with each matching node as if the node were empty. Reports the MIG slices and
-  // other resources, but not the GPUs, of which no node has enough. Returns false if there are
-  // none.
+  // Compares the pod with each matching node as if the node were empty. Reports each resource, and
+  // the MIG slices, of which no such node has enough for the pod. GPUs are not compared here.
+  // Returns false if it reports nothing.
   bool too_large(const Demand& d);
   // Reports if each matching node gives one container fewer GPUs or replicas than one container of
   // the pod asks for. Returns false if some matching node gives enough.
@@ -146,7 +146,8 @@ class Explainer {
   bool open(const Demand& d, NodeIndex i) const {
     return d.filter->free[i] >= 0 && !is_backed_off(d, i);
   }
-  // True if the filter knows that an open node has no free GPUs or slices for these pods.
+  // True if the filter shows that the node has no free GPUs or slices for these pods. The node must
+  // be open. False if the filter cannot tell.
   bool nothing_free(const Demand& d, NodeIndex i) const {
     return d.filter->counts && scene_.overlay == nullptr && d.filter->free[i] == 0;
   }
@@ -167,7 +168,7 @@ class Explainer {
     return scene_.in_reserved_domain(i) && !scene_.owner_of(i) &&
            !needs_several(shape_, scene_.node(i));
   }
-  // Returns the free milli-GPU on the node for these pods, whatever else the node lacks.
+  // Returns the node's free milli-GPU for these pods. The node may lack other resources.
   MilliGpu free_for(const PodShape& pod, NodeIndex i) const;
   // Returns free_for(). If the pod needs one NVLink domain inside the node, returns the free
   // milli-GPU of the best such domain instead.

@@ -1,5 +1,6 @@
-// Says how the slices of a cluster meet what waits for slices, and which configuration of NVIDIA's
-// MIG Manager would serve more of it. Subak changes no configuration: an operator does.
+// Compares the MIG slices of a cluster with the slices that waiting jobs ask for. Advises which
+// configuration of NVIDIA's MIG Manager would let more of these jobs start. Subak changes no
+// configuration: an operator does.
 // Threads: as the fleet; pure functions.
 #pragma once
 
@@ -37,15 +38,15 @@ struct MigProfileTotals {
   std::int64_t possible = 0;
 };
 
-// The configuration that would serve most of what waits.
+// The configuration, for some idle nodes, that would let the most additional demand start.
 struct MigAdvice {
   // The name that MIG Manager generates: "all-1g.10gb" (placement/gpus/mig_config.h). Empty:
   // no other configuration serves more.
   std::string config;
   // The idle nodes that should get this configuration, by id.
   std::vector<NodeId> nodes;
-  // How much more of what waits would be served: slices by profile, whole GPUs, and both together
-  // in milli-GPU.
+  // The additional demand that could start: slices by profile, whole GPUs, and both together in
+  // milli-GPU.
   std::vector<MigSlices> slices;
   std::int64_t gpus = 0;
   MilliGpu gain = 0;
@@ -57,11 +58,12 @@ struct MigPlan {
   MigAdvice advice;
 };
 
-// Returns the totals and the advice. Only nodes that take new pods, and on which nothing is held,
-// claimed or `reserved`, may change, because MIG Manager changes whole nodes and needs free GPUs.
-// No change may serve less of anything than now. The advice names at most limits::kDefaultPageSize
-// nodes. It compares amounts only: a job that waits for another reason than GPUs, or that needs
-// several slices on one node, may still wait. O(nodes * configurations).
+// Returns the totals and the advice. MIG Manager changes whole nodes and needs free GPUs. So the
+// advice names only nodes that take new pods and are not `reserved`, and on which nothing is held
+// or claimed. A change that would let less of some profile start is never advised. The advice names
+// at most limits::kDefaultPageSize nodes. It compares amounts only: a job that waits for another
+// reason than GPUs, or that needs several slices on one node, may still wait. O(nodes *
+// configurations).
 MigPlan mig_plan(const Fleet& fleet, ClusterId cluster, const MigDemand& waiting,
                  const std::set<NodeId>& reserved);
 

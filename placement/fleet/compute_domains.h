@@ -22,8 +22,8 @@ std::vector<JobId> computing_in(const Fleet::Impl& fleet, DomainIndex domain,
 // snapshot. These are gangs that hold GPUs in the domain, and gangs for which nodes of it are
 // reserved. In a snapshot without holds, only the holds on nodes reserved for other jobs count.
 std::vector<JobId> computing_beside(const Scene& scene, NodeIndex node, JobId owner);
-// True if the gang `owner`, which uses a ComputeDomain, may not have the node because other gangs
-// use one in its domain.
+// True if the node is forbidden for the gang `owner`, which uses a ComputeDomain, because other
+// gangs use a ComputeDomain in the node's NVLink domain.
 bool is_computed(const Scene& scene, NodeIndex node, JobId owner);
 
 }  // namespace subak

@@ -129,9 +129,9 @@ class Fleet {
   void give(ShapeId shape, std::uint32_t rank, const PodSlot& slot, JobId owner, TimeMs now);
 
   // Sets the claims on the node, and replaces its former claims. The shapes of the claimants must
-  // be in use. No search gives out what a claim sets aside, not even to its claimant. claim_state()
-  // (placement/fleet/queries.h) says when the claimant can take its slots; the caller then drops
-  // the claim first.
+  // be in use. No search gives out GPUs that a claim sets aside, not even to the claimant.
+  // claim_state() (placement/fleet/queries.h) says when the claimant can take its slots. Then the
+  // caller drops the claim, and calls take() for the slots.
   void set_claims(NodeId id, std::vector<NodeClaim> claims);
 
   // Sets the resources that non-GPU pods without a hold use on the node. The call replaces the last

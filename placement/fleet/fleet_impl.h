@@ -25,8 +25,8 @@ namespace subak {
 // The claims on one node.
 struct NodeClaims {
   std::vector<NodeClaim> all;
-  // The clique that claims of exclusive gangs set aside; kNoArea: none. The node counts it once,
-  // even with several such claims.
+  // The clique that the claims of exclusive gangs set aside; kNoArea: none. Several such claims on
+  // this node count once.
   DomainIndex domain = kNoArea;
 };
 

@@ -19,7 +19,7 @@ namespace subak {
 // The cached results for one shape. They include that a search in the live fleet failed, because in
 // a full cluster most jobs wait, and each pass searches for them again.
 struct Sought {
-  // The serial of the shape. If the number now belongs to another shape, the entry is void.
+  // The serial of the shape. If the ShapeId now belongs to another shape, this entry is void.
   std::uint64_t serial = 0;
   // One filter for each of the shape's Pods, made at the first query. Search::Impl owns the
   // filters.

@@ -1,6 +1,6 @@
-// What changed in the fleet, for searches that store results. The log has the nodes that changed,
-// in order. Versions tell whether a failed search may succeed now. A search reads the log on from
-// the last position that it has read. Private to placement.
+// The log of changed nodes. Searches store results, and read here which of them are out of date.
+// Versions say whether a failed search may succeed now. A search continues at the position up to
+// which it has read the log. Private to placement.
 // Threads: as the fleet.
 #pragma once
 

@@ -1,5 +1,5 @@
-// Computes the least amount that a request can be charged, for the time before its pods have nodes.
-// The true cost depends on the nodes. The job order, the limits and the webhook all call this code.
+// Computes the least amount that a request can be charged. The job order, the limits and the
+// webhook use this amount before the pods have nodes, because the true cost depends on the nodes.
 // Units: milli-GPU. Threads: as for the object that owns the LeastCosts.
 #pragma once
 
@@ -39,8 +39,8 @@ class LeastCosts {
   // Returns the least cost of a gang in its cluster. Pods for which of_pod() returns nullopt count
   // as 0. O(groups of the gang).
   MilliGpu of_gang(const Shape& shape) const;
-  // Does the same as of_gang() for a request without a Shape, since the fleet has none for it.
-  // O(size of the request).
+  // Does the same as of_gang() for a request for which the fleet has no Shape. O(size of the
+  // request).
   MilliGpu of_request(ClusterId cluster, const GangRequest& request) const;
 
   // True if both have the same costs of profiles and the same shared nodes. The names of the added

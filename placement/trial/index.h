@@ -69,8 +69,9 @@ struct CpuAsk {
 
 struct Scene;
 
-// A number for all nodes whose GPUs are in one state. Nodes that share their domain with other
-// nodes have a different number from nodes that are alone in their domain.
+// An alike number stands for all open nodes of a filter whose GPUs are in one state. Nodes that
+// share their domain with other nodes have another number than nodes that are alone in their
+// domain.
 inline constexpr std::uint32_t kNotAlike = 0;
 inline std::uint32_t alike_number(StateIndex state, bool joined) {
   return 2 * state + (joined ? 1 : 0);
@@ -272,7 +273,7 @@ struct Patch {
 };
 
 // A filter for a snapshot: the filter of the live fleet, with a patch where the snapshot differs.
-// Holds do not decide whether a node matches and is open, so the patch says nothing about that.
+// Holds do not decide whether a node's description matches, so the patch has no matches of its own.
 class Index {
  public:
   // Makes an index without a filter. Assign another index to it before use.

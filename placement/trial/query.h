@@ -71,7 +71,7 @@ class Query {
   // How many pods the gang has. Their ranks are 0 to pods() - 1.
   std::uint32_t pods() const { return shape.request().pods(); }
   // How many segments the gang has. The last segment is smaller if the segment size does not divide
-  // the number of pods. The keys of pods may ask for such a size, and no input may stop the search.
+  // the number of pods. A pod's keys may ask for such a size, so the search must accept it.
   std::uint32_t segments() const {
     const std::uint32_t size = std::max(segment, 1u);
     return pods() / size + (pods() % size == 0 ? 0 : 1);
@@ -112,8 +112,8 @@ class Query {
   bool fragment(const Index& x, NodeIndex i) const {
     return x.counts() ? x.fragment(i) : scene.load(i).allocated > 0;
   }
-  // True if the node is in an NVLink domain that is left to gangs that need several of its nodes,
-  // and this gang does not (DomainRules::keep_whole).
+  // True if DomainRules::keep_whole leaves the node's NVLink domain to gangs that need several
+  // nodes of one domain, and this gang does not need several.
   bool left_to_others(NodeIndex i) const {
     return leaves_some && scene.in_reserved_domain(i) && !needs_several(shape, node(i));
   }

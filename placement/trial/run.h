@@ -1,5 +1,5 @@
-// The units in which a gang is placed. Pods of one kind have consecutive ranks and are alike. So a
-// search places many pods at once, not one by one. Private to placement.
+// Runs: the units in which a search places a gang. Pods of one kind have consecutive ranks and are
+// alike. So a search places many pods at once, not one by one. Private to placement.
 #pragma once
 
 #include <cstdint>

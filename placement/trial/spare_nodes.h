@@ -1,6 +1,7 @@
-// A gang that asks for spare nodes (GangRequest::spare) uses a whole node of a clique only while
-// enough whole nodes remain free. Each spread uses as few whole nodes as possible. So for gangs of
-// one shape in one domain the search finds a placement if there is one. Private to placement.
+// Checks that a gang leaves enough whole nodes of a clique free as spare nodes
+// (GangRequest::spare). The gang may use a further whole node of the clique only while enough
+// others remain free. Each spread uses as few whole nodes as possible. So for gangs of one shape in
+// one domain, the search finds a placement if there is one. Private to placement.
 #pragma once
 
 #include <map>

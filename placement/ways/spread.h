@@ -1,4 +1,5 @@
-// The steps of a spread. Private to this folder.
+// The steps of spread() (placement/ways/ways.h), which places a run of equal pods on several nodes.
+// Private to this folder.
 #pragma once
 
 #include <optional>
