@@ -2,10 +2,11 @@
 // and one request. The policy changes no state, so a retry, a reinvocation or a dry run gets the
 // same answer. An object that needs no change gets no patch.
 //
-// The policy denies only requests that can never be right: they exceed static limits, have
-// impossible values, or try a way around the gate. If the fleet only lacks GPUs at the moment, the
-// pod gets the gate and queues. In mode `warn` the same changes and denials become warnings.
-// In mode `observe` the policy lets every object pass.
+// The policy denies only requests that waiting cannot make right. Such a request exceeds static
+// limits, has impossible values, breaks a rule of an account or of the configuration, or tries to
+// bypass the gate. If the fleet only lacks GPUs at the moment, the pod gets the gate and queues. In
+// mode `warn` the same changes and denials become warnings. In mode `observe` the policy lets every
+// object pass.
 //
 // Threads: any; pure functions. The View and the Review must stay alive during the call.
 #pragma once

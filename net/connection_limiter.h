@@ -85,7 +85,7 @@ class ConnectionLimiter {
 
   // Admits and counts the connection, or returns why it is not let in.
   Answer ask(const Peer& peer);
-  // Says that the connection has ended. `entered`: the answer of ask(). `evicted`: evict() was
+  // Records that the connection has ended. `entered`: the answer of ask(). `evicted`: evict() was
   // called for the connection.
   void left(const Peer& peer, Answer entered, bool evicted);
   // Frees the slot of a connection that the listener is about to close. If too many evicted

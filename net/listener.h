@@ -4,13 +4,14 @@
 //
 // Limits (core/limits.h), and what happens beyond each limit:
 //   kMaxHttpHeaderBytes   431 and close
-//   kMaxReviewBytes       of a body: reads it, drops it and answers 400; the connection stays open
+//   kMaxReviewBytes       of a body: reads the body, drops it and answers 400; the connection stays
+//                         open
 //   kMaxHttpDrainBytes    of a body: 400 and close
-//   kHttpReadMs           for a request: the connection is closed
-//   kHttpIdleMs           between requests: the connection is closed
+//   kHttpReadMs           to read a request: closes the connection
+//   kHttpIdleMs           between requests: closes the connection
 //   kMaxHttpConnections, kMaxHttpConnectionsPerPeer (of one address)
-//                         closes the connection that waits longest for a complete request;
-//                         if all connections have one, closes the new connection
+//                         closes the connection that waits longest for a complete request. If no
+//                         connection waits for one, closes the new connection
 // Bytes that are not HTTP: 400 and close.
 //
 // Threads: any thread may serve any connection, so a slow request occupies one thread and delays
