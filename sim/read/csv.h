@@ -1,6 +1,6 @@
-// CSV files from outside, plain or gzip: a header line that names the columns, then one row per
-// line. Fields may be quoted, but a quoted field must end on its line. Every mistake becomes an
-// Error whose field is "file:line: column".
+// Reads CSV files, plain or gzip: a header line that names the columns, then one row per line.
+// Fields may be quoted, but a quoted field must end on its line. Every mistake becomes an Error
+// whose field is "file:line: column".
 // Threads: one at a time for each reader.
 #pragma once
 

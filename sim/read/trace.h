@@ -1,4 +1,4 @@
-// Reads a trace of jobs and its small tables from outside files. A trace is a CSV whose header
+// Reads a trace of jobs, and the small tables beside it, from files. A trace is a CSV whose header
 // names job_id, submit_s, duration_s, gpus and optionally gpu_type, team, user, gang_pods, state.
 // The rows of a trace may be in any order. A fleet is a CSV whose header names node, gpus and
 // optionally gpu_type, cpus, memory_mib. Threads: any; the functions have no shared state.

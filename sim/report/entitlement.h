@@ -1,6 +1,7 @@
-// Divides the GPU time that all accounts together received, as entitlement. An account first gets
-// its quota, then a max-min part by shares, but never more than its demand. The computation is pure
-// arithmetic in doubles. Amounts are the GPU time of one window.
+// Computes the entitlement of each account: its fair part of the GPU time that all accounts
+// together received. An account first gets its quota, then a max-min part by shares, but never more
+// than its demand. The computation is pure arithmetic in doubles. Amounts are the GPU time of one
+// window.
 // Threads: any; pure functions.
 #pragma once
 
@@ -9,7 +10,8 @@
 
 namespace subak::sim {
 
-// The figures of one account that decide its part, in the unit of the total.
+// What one account may claim: the figures that decide its part, in the unit of the total. This is
+// not a claim on GPUs that are held.
 struct Claim {
   // The account's queued and running GPUs, as an integral over the window.
   double demand = 0;
