@@ -72,7 +72,7 @@ class HttpRoutes {
 };
 
 // Answers /metrics, /healthz and /readyz of a webhook-only replica. The replica is ready when its
-// listeners serve and it has a copy of what the leader's webhook decides by. After
+// listeners serve and it has a copy of the data by which the leader's webhook decides. After
 // limits::kFirstCopyMs, it is ready even without a copy: it then gates all GPU pods, which is safe.
 // If no replica of the webhook were ready, the API server would refuse GPU pods or let them pass
 // without a gate (failurePolicy).

@@ -29,8 +29,9 @@ inline constexpr std::array<std::string_view, 3> kClasses{"low", "normal", "high
 // priorities above 0 are high.
 std::size_t class_of(std::int32_t priority);
 
-// An attempt that got a placement in a durable batch. The record does not have the job's request;
-// look_up() reads the request from the follower's engine.
+// An attempt that got a placement in a durable batch, for the counters. (A reservation in the sense
+// of the glossary is another thing.) The record does not have the job's request; look_up() reads
+// the request from the follower's engine.
 struct Reservation {
   // The job that was placed.
   JobId job;

@@ -1,5 +1,5 @@
-// Collects the figures for which it must look at every job that waits or holds GPUs. The collector
-// updates these figures when a scrape needs them, but at most once in limits::kSurveyEveryMs.
+// The collector: computes the metrics for which it must look at every job that waits or holds GPUs.
+// It updates these figures when a scrape needs them, but at most once in limits::kSurveyEveryMs.
 // Updates are rarer if they would otherwise take more than a fiftieth of the time of one core. A
 // scrape between two collections gets the last figures. Threads: look() runs only on the follower's
 // thread.
@@ -14,7 +14,8 @@
 
 namespace subak::metrics {
 
-// Stores the last figures, and the positions of the queue's first jobs at that time.
+// The collector. It stores the last figures, and the positions of the queue's first jobs at that
+// time.
 class Surveyor {
  public:
   // `clock` and `events` must outlive this object.
