@@ -37,9 +37,9 @@ class Products {
   // Replaces one name. `must_exist`: an unknown name is a usage failure.
   void resolve_one(const std::string& where, bool must_exist, std::string* name);
 
-  // Replaces the products in a list of limits: "H100=2,jobs=4". An unknown name stays.
-  // Replaces the short names of products in a list of budgets.
+  // Replaces the short names of products in a list of budgets. An unknown name stays.
   void resolve_budgets(const std::string& where, std::string* budgets);
+  // Does the same for a list of limits: "H100=2,jobs=4".
   void resolve_limits(const std::string& where, std::string* limits);
 
   Session& session_;

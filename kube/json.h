@@ -1,9 +1,9 @@
-// Reads JSON from outside the service with simdjson's DOM, and writes strings into JSON that Subak
-// makes. member() searches an object from its start. Use member() only for a fixed number of names,
-// so that the work stays linear in the length of the text. Use Members to look up names that come
-// from outside. A member of the wrong type counts as absent, because the API server has validated
-// its objects against their schema. Values point into the parser's document and are valid until the
-// parser's next parse.
+// Reads JSON that users and other programs wrote, with simdjson's DOM. Also writes strings into
+// JSON that Subak makes. member() searches an object from its start. Use member() only for a fixed
+// number of names, so that the work stays linear in the length of the text. Use Members to look up
+// names that come from users or other programs. A member of the wrong type counts as absent,
+// because the API server has validated its objects against their schema. Values point into the
+// parser's document and are valid until the parser's next parse.
 // Threads: any, but each document belongs to one thread.
 #pragma once
 

@@ -31,7 +31,7 @@ struct KueueNode {
   std::vector<KueueQuota> quotas;
   // The weight in thousandths.
   std::int64_t weight_milli = 1000;
-  // The following are of a ClusterQueue: stopPolicy and preemption.
+  // Only a ClusterQueue has these: stopPolicy and preemption.
   bool held = false;
   std::string reclaim = "Never";
   std::string within_queue = "Never";

@@ -1,7 +1,9 @@
-// What the objects of NVIDIA's GPU Operator in a cluster say, as far as it matters to Subak.
-// Sources: NVIDIA/gpu-operator (api/nvidia: ClusterPolicy v1, GPUCluster v1alpha1),
-// NVIDIA/k8s-device-plugin (README, api/config/v1), NVIDIA/nvidia-container-toolkit (the variables
-// of its installer), k8s.io/api resource/v1 (ResourceSlice).
+// Reads the settings and the state of NVIDIA's GPU Operator in a cluster, for `subak preflight`.
+// Sources:
+// - NVIDIA/gpu-operator (api/nvidia: ClusterPolicy v1, GPUCluster v1alpha1);
+// - NVIDIA/k8s-device-plugin (README, api/config/v1);
+// - NVIDIA/nvidia-container-toolkit (the variables of its installer);
+// - k8s.io/api resource/v1 (ResourceSlice).
 // Threads: one at a time; read_plugin_config() is a pure function.
 #pragma once
 
@@ -84,7 +86,8 @@ struct GpuOperatorFacts {
   std::set<std::string> plugin_nodes, dra_nodes;
 };
 
-// Takes a node of the cluster.
+// Adds one node of the cluster to `facts`: the configurations that its labels name, and whether its
+// device plugin offers GPUs. Call it for each node.
 void take_operator_node(json::Value node, GpuOperatorFacts& facts);
 
 // Reads the other objects of the operator. A cluster without the operator's kinds has none.

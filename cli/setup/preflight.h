@@ -106,7 +106,7 @@ struct ClusterFacts {
   std::map<std::string, GpuPods> gpu_pods;
   // Device classes of Dynamic Resource Allocation that give GPUs.
   std::vector<std::string> device_classes;
-  // What NVIDIA's GPU Operator says, and the nodes of device plugin and DRA driver.
+  // The settings of NVIDIA's GPU Operator, and the nodes of device plugin and DRA driver.
   GpuOperatorFacts gpu_operator;
   // Rights that the service's user lacks: "patch pods".
   std::vector<std::string> denied;

@@ -102,7 +102,7 @@ struct ClaimedGpus {
   friend bool operator==(const ClaimedGpus&, const ClaimedGpus&) = default;
 };
 
-// What the functions below know of a cluster.
+// The classes and devices of a cluster, as claimed_gpus() needs them.
 struct ClusterDevices {
   // Returns the class; nullptr: the cluster has no such class.
   std::function<const DeviceClass*(const std::string& name)> find_class;

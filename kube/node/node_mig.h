@@ -1,4 +1,4 @@
-// Reads what NVIDIA's MIG Manager says about a Kubernetes node, and the slices that feature
+// Reads the state of NVIDIA's MIG Manager on a Kubernetes node, and the slices that feature
 // discovery writes into labels. It is a part of kube/node/node.h, which lists the labels.
 // Threads: any; pure functions.
 #pragma once
@@ -15,18 +15,18 @@ namespace subak {
 // The label with the MIG configuration that MIG Manager should apply to the node: "all-1g.10gb".
 inline constexpr std::string_view kLabelMigConfig = "nvidia.com/mig.config";
 
-// Returns the causes in MIG Manager's labels why no new pod may be placed on the node, as text for
-// people. `node` has its GPUs. `none_works`: no GPU is allocatable, so the slices of `node` are not
-// compared with the requested configuration.
+// Returns why MIG Manager's labels forbid new pods on the node, as text for people. `node` has its
+// GPUs. `none_works`: no GPU is allocatable, so the slices of `node` are not compared with the
+// requested configuration.
 //
 // MIG Manager generates the names of its configurations (placement/gpus/mig_config.h). Such a name
 // says which slices are requested. If the label has another name, only the state is read.
 // Sources: documentation of mig-parted and of the GPU Operator ("GPU Operator with MIG").
 std::vector<std::string> mig_manager_causes(const NodeSpec& node, bool none_works);
 
-// Returns the resources of a node whose slices only labels still name: while the device plugin does
-// not run, the kubelet reports 0 of each resource. The node's cards without slices are in the
-// result as whole GPUs. Empty: no label names slices of a known card.
+// Returns the GPU resources that the labels of the node state. It is for a node without allocatable
+// GPUs: while the device plugin does not run, the kubelet reports 0 of each resource. Cards without
+// slices are in the result as whole GPUs. Empty: no label names slices of a known card.
 ResourceCounts labelled_resources(const NodeSpec& node);
 
 }  // namespace subak

@@ -1,5 +1,5 @@
-// Reads what NVIDIA's GPU Operator says about a Kubernetes node: the labels that it writes while it
-// upgrades the driver, and its pods on the node. It is a part of kube/node/node.h.
+// Reads what NVIDIA's GPU Operator does on a Kubernetes node, from two sources: the labels that it
+// writes while it upgrades the driver, and its pods there. It is a part of kube/node/node.h.
 // Sources: documentation of the GPU Operator ("GPU Driver Upgrades"), NVIDIA/k8s-operator-libs
 // (pkg/upgrade, the states), NVIDIA/k8s-driver-manager (the paused labels), NVIDIA/gpu-operator
 // (assets, the labels of its pods).

@@ -12,13 +12,13 @@ namespace subak {
 
 // A part of the operator is ready on a node if at least one of its pods there is ready. During a
 // rolling update the node has two pods of a part for a moment. A part without any pod on the node
-// says nothing: the operator may not deploy it there.
+// is ignored, because the operator may not deploy it there.
 class OperandPods {
  public:
   // Takes the state of a pod. Returns true if this changes which parts are ready on the node.
   bool see(const std::string& uid, const std::string& node, const OperandPod& pod);
-  // Says that the pod is gone. If this changes which parts are ready on the pod's node, returns the
-  // name of the node. In all other cases, and for an unknown pod, returns an empty text.
+  // Records that the pod is gone. If this changes which parts are ready on the pod's node, returns
+  // the name of the node. In all other cases, and for an unknown pod, returns an empty text.
   std::string forget(const std::string& uid);
   void clear();
 
