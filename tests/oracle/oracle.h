@@ -1,27 +1,33 @@
-// The naive oracle of tests: follows the facts with lists and loops, in data structures of its own,
-// and reports where an engine and the facts disagree. It checks
-//   each reservation  Only complete gangs start, of one product, on GPUs that are present and free,
+// The oracle: a second, simple implementation of Subak's rules, for tests. It reads each input of
+// an engine with the facts that followed, and reports every fact that breaks a rule. It has lists
+// and loops where the engine has fast tables, so both are unlikely to have the same mistake. Start
+// with saw() and compare(). The oracle checks
+//   each start        Only complete gangs start, of one product, on GPUs that are present and free,
 //                     on nodes that take work. Pods that NVLink must join are in one domain of a
-//                     product with NVLink. No node is tried again early after it rejected such a
-//                     pod. Non-GPU pods leave what the policy reserves beside free GPUs.
-//   each ledger row   The rows of one allocation follow each other without gap or overlap, at its
-//                     rate, from reservation to end, each in one UTC day. Each bound pod in a
-//                     cluster with a complete list has the row of a closed day.
+//                     product with NVLink. No pod goes to a node whose back-off for such pods has
+//                     not ended. Non-GPU pods leave the CPU and memory that the policy reserves
+//                     for free GPUs.
+//   each ledger row   The rows of one hold follow each other without gap or overlap, at its rate,
+//                     from the hold to the end of the pod, each in one UTC day. Each bound pod in
+//                     a cluster with a complete list has the row of a closed day.
 //   the order         Each started job is next by the order rule, if all waiting jobs could start.
 //                     A pass starts every job that could start: one product can hold it, and its
-//                     accounts allow it (limits, of any and of each product, borrow). Only checked
-//                     with `judge_order`: the world must then use only whole GPUs, no late
-//                     reports, no patience.
-//   ends              Each overrun is real. A job that a limit ends has reached it, and its limits
-//                     are enforced. After a tick each job beyond its end is marked. No decision
-//                     relies on a limit that similar jobs overran lately.
+//                     accounts' limits and borrow allow it. The oracle checks the order only with
+//                     `judge_order`: the world must then use only whole GPUs, no late reports and
+//                     no patience.
+//   ends              Each overrun is real. A job that a limit ends has reached the limit, and its
+//                     account enforces limits. After a tick, each job beyond its expected end has
+//                     overrun. No promise relies on the limit of a job if similar jobs overran
+//                     lately.
 //   gangs and gates   A member joins the gang's live job. A gang is queued exactly if it is
-//                     complete. An attempt that ended leaves the job waiting exactly if pods are
-//                     left or come. Only a person ends a pod whose gate is closed.
-//   the sums          Per account: held and running GPUs, usage, decayed usage and surplus. Per
-//                     node: the allocation. Also the ledger's sums, jobs by state, and the bill's
-//                     residual.
-// It integrates usage in long double from every interval that ever existed. Threads: none.
+//                     complete. A job whose attempt ended waits again exactly if pods are left or
+//                     still come. Subak never ends a pod whose gate is closed, unless a person, a
+//                     time limit or a budget asks for it.
+//   the sums          For each account: held and running GPUs, usage, decayed usage and surplus.
+//                     For each node: the allocation. Also the ledger's sums, the jobs by state,
+//                     and the residual.
+// The oracle stores every interval of usage, and integrates usage in long double.
+// Threads: one at a time.
 #pragma once
 
 #include <cstdint>
@@ -38,47 +44,54 @@ namespace subak::sim {
 class Oracle {
  public:
   struct Options {
+    // True: also checks the order of starts.
     bool judge_order = false;
-    bool judge_surplus = true;  // off where late ends and quota edits mix
+    // False: does not compare surplus. Use it if ends are reported late while quotas are edited.
+    bool judge_surplus = true;
   };
   explicit Oracle(Options options) : options_(options) {}
 
-  // Reads one input and the engine's outcome.
+  // Reads one input and the engine's outcome, and checks all facts and effects of the outcome. Call
+  // it for each input of the engine, in order.
   void saw(const Input& input, const ApplyOutcome& outcome);
-  // Compares every sum with the engine's. O(all inputs so far).
+  // Compares each sum with the sum that the engine has. O(all inputs so far).
   void compare(const Engine& engine);
-  // Returns the mistakes found, in order; empty: none.
+  // Returns the mistakes found so far, in order, each as a sentence with its time in ms. There are
+  // at most 20; empty: none.
   const std::vector<std::string>& mistakes() const { return mistakes_; }
-  std::size_t starts_judged() const { return judged_; }       // by the order
-  std::size_t reservations() const { return reservations_; }  // made or moved
-  std::size_t beside_whole() const {
-    return beside_whole_;
-  }                                                  // starts while cliques were left to gangs
-  std::size_t taken() const { return calm_.taken; }  // jobs that gave GPUs back
-  std::size_t fills() const { return fills_; }       // starts on nodes reserved for another job
+  // Counts, by which a test sees that its world reaches these cases:
+  // starts whose order was checked; reservations that were made or moved; starts while cliques were
+  // left to gangs; preempted jobs; starts on nodes that are reserved for another job.
+  std::size_t starts_judged() const { return judged_; }
+  std::size_t reservations() const { return reservations_; }
+  std::size_t beside_whole() const { return beside_whole_; }
+  std::size_t taken() const { return calm_.taken; }
+  std::size_t fills() const { return fills_; }
 
  private:
   friend class OracleBudgets;
   friend class OracleLimits;
   friend class OracleQuota;
-  struct Step {  // of a rate
+  // A rate in milli-GPU that begins at `t`.
+  struct Step {
     TimeMs t = 0;
     MilliGpu level = 0;
   };
-  struct BudgetMemory {  // one budget of an account
+  // One budget of an account.
+  struct BudgetMemory {
     Budget budget;
     PeriodSpan span;
     TimeMs until = 0;
-    GpuTime base;             // used before the period
-    bool relabelled = false;  // a node got another product
-    bool excused = false;     // some job could not be ended in time
+    GpuTime base;             // GPU time that the account used before the period
+    bool relabelled = false;  // a node got another product, so the figures cannot be compared
+    bool excused = false;     // Subak could not end some job in time, so it may be overdrawn
   };
   struct Account {
     AccountId id, parent;
     AccountSpec spec;
     bool live = true;
     std::int64_t revision = 0;
-    TimeMs last_change = 0;  // of its allocation, or of its quota
+    TimeMs last_change = 0;  // the last change of its allocation or its quota
     std::vector<BudgetMemory> budgets;
     std::vector<Step> surplus;
     std::vector<std::pair<TimeMs, long double>> adjustments;
@@ -88,28 +101,33 @@ class Oracle {
     ClusterId cluster;
     NodeSpec spec;
     bool there = true, drained = false;
-    std::int64_t others_cpu = 0;             // of non-GPU pods
-    TimeMs drain_from = 0, drain_until = 0;  // planned; ends by itself
+    std::int64_t others_cpu = 0;             // CPU of non-GPU pods, in thousandths
+    TimeMs drain_from = 0, drain_until = 0;  // a planned drain; 0: none
   };
+  // A non-GPU pod that an edge reported.
   struct LightPod {
     std::string uid, cluster, node;
     std::int64_t cpu = 0;
   };
+  // What one pod holds.
   struct Slot {
     JobId job;
     std::uint32_t rank = 0, attempt = 0;
     AccountId leaf;
     PodSlot at;
     TimeMs from = 0, charged_to = 0;
-    bool bound = false, ours = false;  // ours: placed by a reservation
+    // `ours`: the pod is where Subak placed it.
+    bool bound = false, ours = false;
   };
-  struct Bar {  // node back-off: the node rejected these pods
+  // A node back-off: the node rejected such pods, `times` in a row.
+  struct Bar {
     NodeId node;
     PodShape shape;
     int times = 0;
     TimeMs until = 0;
   };
-  struct Interval {  // of usage; to < 0: still open
+  // An interval in which a pod held GPUs of an account. `to` < 0: the pod still holds them.
+  struct Interval {
     AccountId leaf;
     MilliGpu rate = 0;
     TimeMs from = 0, to = -1;
@@ -120,21 +138,24 @@ class Oracle {
     PodShape shape;
     bool live = false, controlled = false;
     PodGate gate = PodGate::kOpen;
-    bool disputed = false;    // it contradicts its gang
-    bool expected = false;    // no pod yet: one comes when those before it run
-    std::uint32_t order = 0;  // 1 + its own rank in its gang; 0: not known
+    bool disputed = false;    // the pod contradicts its gang
+    bool expected = false;    // a late member: it comes only when the earlier pods run
+    std::uint32_t order = 0;  // 1 + the rank that the pod itself states; 0: it states none
   };
   struct Job {
     JobId id;
     std::string name, owner;
     bool gang = false;
-    bool runs_on =
-        false;  // a gang whose other pods stay when one goes; else: one pod apart from it
+    // With `gang`: the gang is inferred, so its other pods run on if one is lost. Without `gang`:
+    // the job is a pod that such a gang left behind when it started.
+    bool runs_on = false;
     AccountId leaf;
     JobState state = JobState::kIncomplete;
     JobOrigin origin = JobOrigin::kApi;
-    GangRequest request;    // of pods: joined from theirs when complete
-    std::vector<Pod> pods;  // of pods: by rank, then those that wait behind
+    // For a job of Kubernetes pods: the sum of their requests, made when the gang is complete.
+    GangRequest request;
+    // For such a job: the pods by rank, then pods beyond the gang's size (reserves).
+    std::vector<Pod> pods;
     std::uint32_t gang_size = 0, attempt = 0;
     Cause stop = Cause::kNone;
     TimeMs until = 0;
@@ -145,15 +166,17 @@ class Oracle {
     DurationMs limit = 0;
     TimeMs started = 0;
     std::uint32_t overruns = 0;
+    // What the oracle remembers of the job's last attempts.
     struct Last {
-      Cause ended = Cause::kNone;  // of its last attempt
+      Cause ended = Cause::kNone;  // the cause of the end of its last attempt
       std::uint64_t taken_at = 0;  // Calm::events when it was preempted last; 0: never
       bool late = false;           // it was asked to end, and the deadline for that has passed
-      Cause ill = Cause::kNone;    // the first in its attempt that a pod ended with
+      Cause ill = Cause::kNone;    // the first cause in this attempt with which a pod was lost
     };
     Last last;
   };
-  struct Kind {  // of jobs: owner, cluster, name without digits, request
+  // Jobs are similar if they have the same owner, cluster, request, and name without digits.
+  struct Kind {
     AccountId leaf;
     ClusterId cluster;
     std::string stem;
@@ -161,23 +184,27 @@ class Oracle {
     GangRequest rest;
     friend bool operator==(const Kind&, const Kind&) = default;
   };
-  struct Told {  // how an ended job kept its limit
+  // A job with a time limit that has ended. `over`: it ran past the limit.
+  struct Told {
     Kind kind;
     bool over = false;
-    std::size_t number = 0;  // so many jobs had ended
+    std::size_t number = 0;  // how many jobs had ended by then
   };
   struct Cluster {
     ClusterId id;
     std::string name;
     bool synced = false, owned = false;
     std::uint64_t session = 0;
-    TimeMs since = 0;  // its events are not known since then
+    TimeMs since = 0;  // no edge has reported its events since then; 0: an edge reports them
   };
+  // The next job at or below an account. `within`: the job is within quota. `close`: the oracle
+  // cannot tell whether this job or another comes first, for example because of rounding.
   struct Choice {
     const Job* job = nullptr;
     bool within = false;
-    bool close = false;  // rounding alone decided against another job
+    bool close = false;
   };
+  // A child of an account in the order, with its sort key: `band`, then `first`, then `second`.
   struct Candidate {
     AccountId id;
     Choice choice;
@@ -187,7 +214,8 @@ class Oracle {
     long double shares = 0, alloc = 0, quota = 0, v = 0;
   };
 
-  // oracle.cc: the facts
+  // oracle.cc: takes the facts. Functions judge_...() check one rule and report mistakes with
+  // wrong(). Functions compare_...() compare with the engine's figures.
   void judge_start(const Job& j, const fact::AttemptStarted& f);
   bool keeps_place(const Job& j) const;
   void on(const fact::ClusterSet& f);
@@ -232,7 +260,7 @@ class Oracle {
   void judge_light();
   Account* account(AccountId id);
   const Account* account(AccountId id) const;
-  bool is_synced(ClusterId id) const;  // its state is known
+  bool is_synced(ClusterId id) const;  // an edge has reported the complete cluster
   Node* node(NodeId id);
   Job* job(JobId id);
   Slot* slot(JobId id, std::uint32_t rank);
@@ -240,40 +268,43 @@ class Oracle {
   void close(JobId id, std::uint32_t rank, TimeMs at);
   void end_use(JobId id, std::uint32_t rank, TimeMs at);
   void begin_use(AccountId leaf, MilliGpu rate, TimeMs from, JobId id, std::uint32_t rank);
-  void changed(AccountId leaf, TimeMs at);  // surplus follows the allocation
-  // Effective quotas from this account up, and the effects of a change.
+  // Begins a new level of surplus at the account and all accounts above it.
+  void changed(AccountId leaf, TimeMs at);
+  // Returns the effective quotas by product, of this account and of each account above it.
   std::vector<std::map<std::string, MilliGpu>> quotas_of_path(AccountId id) const;
   void quotas_changed(AccountId id, const std::vector<std::map<std::string, MilliGpu>>& before);
   void follow_level(Account& a, TimeMs at);
   void move(Job& job, JobState to);
-  static void join(Job& job);  // its request becomes the sum of its pods
+  static void join(Job& job);  // makes Job::request from the pods
   const PodShape& shape_of(const Job& job, std::uint32_t rank) const;
 
   // oracle_time.cc
   bool enforced(const Job& j) const;
   static bool is_ours(const Job& j);
   static Kind kind_of(const Job& j);
-  bool trusted(const Job& j) const;   // its limit
-  TimeMs end_of(const Job& j) const;  // when its GPUs are expected to be free
+  bool trusted(const Job& j) const;   // promises may rely on the job's time limit
+  TimeMs end_of(const Job& j) const;  // when the job's GPUs are expected to be free
   static bool holds(const Job& j);
   void judge_limit(const Job& j);
   void judge_ends();
   void compare_end(const Job& j, const JobRow& row);
 
   // oracle_reserve.cc
-  fact::Reserved* reservation(JobId id);  // nullptr: none
+  fact::Reserved* reservation(JobId id);  // nullptr: the job has none
   void unreserve(JobId id);
-  // `or_unknown`: also true if the node is closed only because its GPUs are unknown.
+  // True if the node takes work. `or_unknown`: also true if only unknown GPUs prevent that.
   bool is_open(NodeId id, bool or_unknown = false);
-  DurationMs length_of(const Job& j) const;  // at most, if it started now
+  DurationMs length_of(const Job& j) const;  // the longest time that it runs, if it starts now
   static bool is_drained_before(const Node& n, TimeMs start, DurationMs length);
   bool is_in_time(const fact::Reserved& r);
   std::set<JobId> too_many_beside(const fact::Reserved& r, TimeMs start);
   std::set<JobId> keepers_beside(const fact::Reserved& r);
-  // Equal except for what keepers_beside() leaves open.
+  // When the nodes of a reservation become free: from `least` to `most`. The two differ if the
+  // oracle cannot tell whether jobs of keepers_beside() must end first. `guess`: this time relies
+  // on an end that is not trusted().
   struct FreeAt {
     TimeMs least = 0, most = 0;
-    bool guess = false;  // some end is a guess
+    bool guess = false;
   };
   FreeAt free_at(const fact::Reserved& r, TimeMs start);
   void judge_delay(const fact::Reserved& before, const fact::Reserved& after);
@@ -284,14 +315,16 @@ class Oracle {
   const fact::Claimed* claim_of(JobId claimant) const;
   void drop_claim(JobId claimant);
   bool is_there(const fact::Claimed::Victim& victim) const;
-  MilliGpu claimed(AccountId id) const;  // by jobs at or below it
+  MilliGpu claimed(AccountId id) const;  // by jobs at or below the account
   bool borrows(AccountId id) const;
   void judge_victims(const Job& claimant, const fact::Claimed& f);
   void judge_claimed_slots(const Job& job, const std::vector<PodSlot>& slots);
   void judge_taken(const Job& job);
+  // What is claimed on one node. `gpus` is a mask. `cpu` and `slices` do not include what the
+  // victims still hold.
   struct ClaimedHere {
     std::uint64_t gpus = 0;
-    std::int64_t cpu = 0, slices = 0;  // beyond what the victims hold
+    std::int64_t cpu = 0, slices = 0;
   };
   ClaimedHere claimed_on(NodeId node) const;
 
@@ -302,21 +335,24 @@ class Oracle {
   void judge_beside(const Job& job, const fact::AttemptStarted& f);
   void judge_together(const Job& job, const fact::AttemptStarted& f);
   void judge_spare(const Job& job, const fact::AttemptStarted& f);
-  std::string home_of(NodeId node);  // the clique that it is wired to; empty: none
-  std::set<std::string> reserved_domains(ClusterId cluster);  // cliques, by keep_whole
+  std::string home_of(NodeId node);  // the clique to which the node is wired; empty: none
+  // Returns the cliques that the rule keep_whole leaves to gangs.
+  std::set<std::string> reserved_domains(ClusterId cluster);
   void judge_whole(const Job& job, const fact::AttemptStarted& f);
   // Returns the other jobs with a ComputeDomain in the domain of the node, and their nodes.
   std::map<JobId, std::set<NodeId>> computing_beside(JobId job, NodeId node);
   void judge_computing(const Job& job, const fact::AttemptStarted& f);
+  // True during the back-off of the node for pods of this shape.
   bool barred(NodeId node, const PodShape& shape) const;
-  // True if the cluster's scheduler refused the job there lately.
+  // True if the cluster's scheduler refused the job on the node lately.
   bool refused(JobId job, NodeId node) const;
   void turned_away(const Slot& slot, const PodShape& shape);
 
   // oracle_gang.cc: gangs that come back, and gates
   static bool is_whole(const Job& job);
   static std::size_t live(const Job& job);
-  static std::vector<Pod>::const_iterator ranks_end(const Job& job);  // behind them are reserves
+  // Returns the end of the pods with ranks. The pods behind it are reserves.
+  static std::vector<Pod>::const_iterator ranks_end(const Job& job);
   void judge_end(const Job& job, const fact::AttemptEnded& f);
   void judge_effect(const Effect& effect);
   bool drains(AccountId leaf);
@@ -327,8 +363,9 @@ class Oracle {
   // oracle_sums.cc
   bool below(AccountId leaf, AccountId node) const;
   MilliGpu allocated(AccountId node, bool bound_only) const;
-  MilliGpu quota(AccountId id) const;  // effective, all products together
-  // Also what is claimed for its jobs, unless `claims` is false.
+  MilliGpu quota(AccountId id) const;  // the effective quota, all products together
+  // Returns what jobs at or below the account hold, with `more` on top. With `claims`, also what is
+  // claimed for these jobs.
   ProductAmounts held(AccountId id, const ProductAmount& more, bool claims = true) const;
   MilliGpu uncovered(AccountId id, const ProductAmounts& held) const;
   ProductAmounts quota_list(const Account& a) const;
@@ -338,7 +375,7 @@ class Oracle {
   long double usage(AccountId id) const;  // as of now_
   long double surplus(AccountId id) const;
   long double sort_surplus(AccountId id) const;
-  // Mean surplus of a new node's siblings, for each of their shares.
+  // Returns the mean surplus for each share of a new account's siblings.
   long double mean_surplus(const Account& fresh, bool user) const;
   void judge_days(const Engine& engine);
   void compare_accounts(const Engine& engine);
@@ -348,8 +385,9 @@ class Oracle {
   // oracle_order.cc
   bool is_waiting(const Job& job) const;
   bool may_start(const Job& job) const;
-  struct Space {                     // on a node that takes work
-    std::int64_t gpus = 0, cpu = 0;  // free
+  // What is free on a node that takes work.
+  struct Space {
+    std::int64_t gpus = 0, cpu = 0;
     const Node* node = nullptr;
   };
   std::vector<Space> spaces(const Job& job) const;
@@ -366,31 +404,32 @@ class Oracle {
 
   Options options_;
   TimeMs now_ = 0;
-  TimeMs leapt_until_ = 0;  // limits wait until then (fact::TimeLeapt); 0: none
+  TimeMs leapt_until_ = 0;  // no limit ends a job before this time (fact::TimeLeapt); 0: none
   bool in_pass_ = false;
   Policy policy_;
   std::vector<Account> accounts_;
   std::vector<Node> nodes_;
-  std::vector<LightPod> light_;  // as reported since their cluster's list began
+  std::vector<LightPod> light_;  // reported since the list of their cluster began
   std::vector<Cluster> clusters_;
-  std::vector<Job> jobs_;                     // live ones
-  std::vector<Told> told_;                    // in their order
-  std::size_t done_ = 0;                      // jobs that ended
-  std::vector<Slot> slots_;                   // open ones
-  std::vector<Bar> bars_;                     // expired ones too
-  std::vector<fact::NodeBackedOff> refused_;  // of jobs, in force
-  std::vector<Interval> uses_;                // all
-  std::vector<LedgerRow> rows_;               // all
-  std::vector<fact::Reserved> reserved_;
-  std::vector<fact::Claimed> claims_;  // in force
+  std::vector<Job> jobs_;                     // jobs that have not ended
+  std::vector<Told> told_;                    // in the order of the ends
+  std::size_t done_ = 0;                      // the number of jobs that ended
+  std::vector<Slot> slots_;                   // slots that pods hold now
+  std::vector<Bar> bars_;                     // including those whose time is over
+  std::vector<fact::NodeBackedOff> refused_;  // nodes that the scheduler refused for jobs, in force
+  std::vector<Interval> uses_;                // all intervals since the start
+  std::vector<LedgerRow> rows_;               // all rows since the start
+  std::vector<fact::Reserved> reserved_;      // in force
+  std::vector<fact::Claimed> claims_;         // in force
+  // Counts for the rule "Calm" of docs/design/0084, and data about the present fact or input.
   struct Calm {
-    std::size_t taken = 0;                    // jobs taken back
-    std::uint64_t events = 1;                 // outside events, and one
-    std::vector<BudgetMemory> fresh_budgets;  // of the account that the present fact makes
+    std::size_t taken = 0;                    // preempted jobs
+    std::uint64_t events = 1;                 // 1 + the number of outside events
+    std::vector<BudgetMemory> fresh_budgets;  // budgets of the account that the present fact makes
     std::size_t rows_before = 0;              // ledger rows before the present input
   };
   Calm calm_;
-  bool claimed_now_ = false;  // the job that starts had a claim
+  bool claimed_now_ = false;  // the job that starts now had a claim
   std::size_t reservations_ = 0, fills_ = 0, beside_whole_ = 0;
   std::size_t judged_ = 0;
   std::vector<std::string> mistakes_;

@@ -1,4 +1,5 @@
-// The oracle's view of budgets: sums over all ledger rows and all open slots. Threads: none.
+// The oracle's rules about budgets. Each figure is a sum over all ledger rows and all slots that
+// pods hold now. Threads: one at a time.
 #pragma once
 
 #include <string>
@@ -13,30 +14,35 @@ class OracleBudgets {
  public:
   explicit OracleBudgets(const Oracle& oracle) : o_(oracle) {}
 
-  // Follows edits of budgets and turns of their periods. Call it before the oracle takes the fact.
+  // Takes a fact that edits budgets or begins a new period. Call it before the oracle itself takes
+  // the fact.
   static void note(Oracle& oracle, const fact::Body& body);
-  // True if the turn of a period may make this fact, before anything else happens.
+  // True if the begin of a new period may cause this fact, whatever the input was.
   static bool is_of_turn(const fact::Body& body);
-  // Call it after each input: excuses hold for the rest of the budget's life.
+  // Marks the budgets that may be overdrawn (has_excuse()), for the rest of their life. Call it
+  // after each input.
   static void note_excuses(Oracle& oracle);
   // True if the account or one above it has a hard budget.
   bool is_hard(AccountId leaf) const;
-  // The planned end of a job without a time limit by hard budgets. kEndless: none.
+  // Returns the planned end that hard budgets set for a job without a time limit. kEndless: none.
   TimeMs until(AccountId leaf) const;
-  // Returns the hard budget that stops the job from starting with these GPUs by product; "": none.
+  // Returns a text about the hard budget that does not allow the job to start with these GPUs;
+  // empty: all budgets allow it.
   std::string stops(const Oracle::Job& j, const ProductAmounts& gpus) const;
   // Checks a job that was asked to end because a budget is spent.
   static void judge_stop(Oracle& oracle, const Oracle::Job& j);
   // Checks the refund for a pod that ends: if the pod has lost its work, the platform pays for the
   // last part of that work.
   static void judge_refund(Oracle& oracle, const Oracle::Job& j, const fact::PodGone& f);
-  // Compares the figures of each budget. A hard budget may be overdrawn only with an excuse.
+  // Compares the figures of each budget with the engine's. Only a marked hard budget may be
+  // overdrawn.
   static void compare(Oracle& oracle, const Engine& engine);
 
  private:
   using Book = Oracle::BudgetMemory;
 
-  // The GPU time for which the account has paid and pays, up to `t`.
+  // Returns the GPU time that the account and those below it have paid for or still must pay for,
+  // up to `t`.
   GpuTime used(AccountId id, const std::string& product, TimeMs t) const;
   GpuTime held(AccountId id, const Book& book, const PeriodSpan& span) const;
   GpuTime spent(AccountId id, const Book& book) const;

@@ -1,5 +1,6 @@
-// The oracle's view of limits besides GPUs: on jobs, waiting jobs, time limits and GPU-minutes in
-// flight, of accounts and of each user. All sums are over lists of jobs. Threads: none.
+// The oracle's rules about limits other than GPUs: on running jobs, waiting jobs, time limits and
+// GPU-minutes in flight, of accounts and of each user. Each figure is a sum over a list of jobs.
+// Threads: one at a time.
 #pragma once
 
 #include <cstdint>
@@ -14,10 +15,11 @@ class OracleLimits {
  public:
   explicit OracleLimits(const Oracle& oracle) : o_(oracle) {}
 
-  // Returns the limit that stops the job from starting with these GPUs by product; "": none.
+  // Returns a text about the limit that does not allow the job to start with these GPUs; empty: all
+  // limits allow it.
   std::string stops(const Oracle::Job& j, const ProductAmounts& gpus) const;
-  // True if another job that waits is beyond a limit on GPU-minutes. A pass then skips jobs of its
-  // size or larger ones, even if they would take fewer GPU-minutes.
+  // True if a limit on GPU-minutes stops another waiting job that is not larger than `j`. A pass
+  // then skips `j` too, even if `j` would take fewer GPU-minutes.
   bool waits_behind_minutes(const Oracle::Job& j) const;
   // True if an account accepts no further waiting job of this account or user.
   bool is_full(AccountId leaf) const;
@@ -27,11 +29,11 @@ class OracleLimits {
  private:
   template <class F>
   bool each(AccountId leaf, F fn) const;
-  // The jobs that hold or claim GPUs.
+  // Returns the number of jobs at or below the account that hold or claim GPUs.
   std::int64_t jobs_at(AccountId id) const;
-  // The GPU time until the planned ends.
+  // Returns the GPU time that these jobs may take until their planned ends.
   GpuTime in_flight(AccountId id) const;
-  // The time that the job is expected to take, if it starts now. 0: not known.
+  // Returns how long the job is expected to run if it starts now. 0: not known.
   DurationMs planned(const Oracle::Job& j) const;
   bool allow_minutes(const Oracle::Job& j, MilliGpu gpus) const;
 

@@ -1,5 +1,6 @@
-// The oracle's view of quota: who owns GPUs by name, what is not lent, and where quota covers a job.
-// Sums by recursion over its own accounts and slots. Threads: none.
+// The oracle's rules about quota: which quotas name a product, which GPUs are not lent, and where
+// quota covers a job. Each figure is a sum by recursion over the oracle's accounts and slots, where
+// the engine has sums that it updates. Units: milli-GPU. Threads: one at a time.
 #pragma once
 
 #include <string>
@@ -8,60 +9,65 @@
 
 namespace subak::sim {
 
-// Milli-GPU of a gang of whole GPUs.
+// Returns the milli-GPU of a gang of whole GPUs.
 MilliGpu cost(const GangRequest& request);
-// The product that the job names, the first if it names one for each pod; empty: it may choose.
+// Returns the only product that the job may use. If each pod names a product of its own, returns
+// that of the first pod. Empty: the job may use several products.
 std::string only_product(const GangRequest& request);
 
 class OracleQuota {
  public:
   explicit OracleQuota(const Oracle& oracle) : o_(oracle) {}
 
+  // True if the quota of some account names a product.
   bool names_products() const;
-  // True if the job would use quota of any product for GPUs that quotas name.
+  // True if the job, on this product, would use quota of any product for GPUs that other quotas
+  // name.
   bool takes_named(const Oracle::Job& j, const std::string& product) const;
-  // True if it fits on a product where quota covers it on its whole path.
+  // True if the job fits on some product on which is_covered() is true.
   bool covered_somewhere(const Oracle::Job& j) const;
-  // True if quota covers it on its whole path, on this product.
+  // True if, on this product, quota covers the job at each account with quota on its path.
   bool is_covered(const Oracle::Job& j, const std::string& product) const;
-  // True if as much stays idle as others do not lend, unless the job only uses what is idle for it,
-  // or takes no more than is missing already.
+  // True if the job may start on this product without using GPUs that other accounts do not lend.
+  // Also true if as many such GPUs were missing before the start.
   bool leaves_unlent(const Oracle::Job& j, const std::string& product) const;
   // True if the job cannot be preempted once its pods run.
   static bool is_fixed(const Oracle::Job& j);
-  // True if the job cannot be preempted, borrows, and would break a promise of quota by that.
+  // True if the job cannot be preempted, and would borrow GPUs that quota promises to others.
   bool breaks_promise(const Oracle::Job& j, const std::string& product) const;
   // True if the policy gives the job this right to claim.
   bool may_claim(const Oracle::Job& claimant, ClaimRight right) const;
-  // True if another job is in its turn, which would borrow, and the chosen one could claim from it.
-  // A pass serves such a job first (docs/design/0089).
+  // True if a pass may start the chosen job before the next job in the order. The next job would
+  // borrow, and the chosen job could then claim its GPUs (docs/design/0089).
   bool is_served_first(const Oracle::Job& chosen) const;
   // True if neither a pass nor a preemption causes the fact (docs/design/0084, "Calm").
   bool is_outside_event(const fact::Body& body) const;
-  // Why a job that is not ending may not give; empty: it may.
+  // Returns why the job `v` may not be a victim of the claimant; empty: it may. `v` is not ending.
   std::string why_not(const Oracle::Job& claimant, ClaimRight right, const Oracle::Job& v) const;
 
  private:
   // The account of a job, without its user.
   AccountId account_of(const Oracle::Job& j) const;
-  // What jobs hold at or below the account that cannot be preempted. `own`: only of the account's
-  // own jobs. With `more` as if `leaf` held it too.
+  // Returns the GPUs at or below the account that are held by jobs that cannot be preempted. `own`:
+  // only by the account's own jobs. The result counts `more` as if a job of `leaf` held it too.
   ProductAmounts fixed(AccountId id, bool own, AccountId leaf, const ProductAmount& more) const;
-  // What the account needs so that its promise can be met whoever is preempted.
+  // Returns the GPUs that must exist so that the quotas at and below the account can be met, even
+  // though the jobs of fixed() keep their GPUs.
   MilliGpu need(AccountId id, const std::string& product, AccountId leaf,
                 const ProductAmount& more) const;
   MilliGpu needs_below(AccountId id, const std::string& product, AccountId leaf,
                        const ProductAmount& more) const;
-  // What is promised by name at or below the account, and the part of it that is held. `more`: with
-  // that much more in the hands of `leaf`.
+  // named(): the amount of the product that quotas at or below the account name. held_by_name():
+  // the part of this amount that jobs hold, if jobs of `leaf` held `more` in addition.
   MilliGpu named(AccountId id, const std::string& product) const;
   MilliGpu held_by_name(AccountId id, const std::string& product, AccountId leaf,
                         MilliGpu more) const;
-  // What the account and those below it do not lend of a product (kAnyProduct: of all together) if
-  // `leaf` had `more`.
+  // Returns the unused quota of the product that the account and the accounts below it do not lend,
+  // if jobs of `leaf` held `more`. kAnyProduct: of all products together.
   MilliGpu unlent(AccountId id, const std::string& product, AccountId leaf,
                   const ProductAmount& more) const;
-  // Idle GPUs of a product, or of all, on nodes that take work.
+  // Returns the idle milli-GPU of the product on nodes that take work. kAnyProduct: of all
+  // products.
   MilliGpu idle(const std::string& product) const;
 
   const Oracle& o_;

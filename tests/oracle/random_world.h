@@ -1,8 +1,9 @@
-// A world that does at random what people, programs and clusters do to an engine. Jobs and pods
-// come, start, end, vanish and are reported twice, late or wrongly; nodes come and go; everything
-// is edited. The same seed and the same outcomes give the same inputs on every build. It knows what
-// an edge would know (effects, facts), never the engine.
-// Threads: none.
+// Makes random inputs for an engine, as users, programs and clusters could make them. Jobs and pods
+// come, start, end, vanish, and are reported twice, late or wrongly. Nodes come and go. Accounts
+// and the policy are edited. The same seed and the same outcomes give the same inputs on every
+// build. A world reads only the effects and facts of each outcome, as an edge could. It never reads
+// the engine.
+// Threads: one at a time.
 #pragma once
 
 #include <cstdint>
@@ -21,13 +22,13 @@ class RandomWorld {
  public:
   struct Options {
     std::uint64_t seed = 1;
-    // Only inputs that Oracle::Options::judge_order can judge: whole GPUs, no patience, nodes that
-    // do not shrink, ends reported at once.
+    // True: only inputs that Oracle::Options::judge_order can judge: whole GPUs, no patience, nodes
+    // that do not shrink, ends that are reported at once.
     bool plain = false;
-    // Nodes declare their CPU, some of it is reserved beside free GPUs, and jobs have launchers
-    // without GPUs.
+    // True: nodes declare their CPU, the policy reserves some CPU for each free GPU, and jobs have
+    // launchers without GPUs.
     bool beside = false;
-    // A quarter of the worlds has priority classes.
+    // True if the policy of this world has priority classes: in a quarter of the worlds.
     bool has_classes() const { return !plain && seed % 4 == 1; }
   };
   explicit RandomWorld(Options options);
@@ -35,7 +36,7 @@ class RandomWorld {
   // Returns the next input. Its time is after `deadline` (Engine::next_deadline()) only if it is a
   // tick.
   Input next(std::optional<TimeMs> deadline);
-  // True if it is not in the middle of set-up or of a list.
+  // True if the world is neither setting up nor inside a list of a cluster.
   bool quiet() const { return planned_.empty() && !listing_; }
   // Reads the engine's outcome of the input.
   void saw(const Input& input, const ApplyOutcome& outcome);
@@ -47,7 +48,7 @@ class RandomWorld {
     std::string uid, node;
     enum class State : std::uint8_t { kOpen, kBound, kRunning, kDoomed } state = State::kOpen;
   };
-  // random_world.cc: what people do, and nodes
+  // random_world.cc: inputs of people, and of nodes
   void set_up();
   in::Body choose();
   in::Body edit_account();
@@ -65,7 +66,7 @@ class RandomWorld {
   std::string some_account();
   std::string node_name(std::size_t i) const;
   JobId some_job();
-  // random_pods.cc: what pods do
+  // random_pods.cc: inputs about pods
   in::Body new_pod();
   void disagree(PodRecord& pod);
   void add_segments(PodRecord& pod);
@@ -91,20 +92,21 @@ class RandomWorld {
   TimeMs now_;
   std::deque<in::Body> planned_;
   std::vector<Pod> pods_;
-  std::vector<JobId> jobs_;              // live, oldest first
-  std::vector<bool> node_there_;         // by index; even ones are in "bare", odd ones in "watched"
-  std::vector<in::PodSeen> unfinished_;  // members of gangs still to come
-  std::vector<in::PodSeen> gated_;       // created lately
-  std::vector<in::PodSeen> light_;       // the same for non-GPU pods
-  // The last report of each live Kubernetes pod, by uid; and the pod of each rank of a job.
+  std::vector<JobId> jobs_;  // jobs that have not ended, the oldest first
+  // By the node's index. Even nodes are in the cluster "bare", odd nodes in "watched".
+  std::vector<bool> node_there_;
+  std::vector<in::PodSeen> unfinished_;  // pods that will complete gangs
+  std::vector<in::PodSeen> gated_;       // pods that were created lately
+  std::vector<in::PodSeen> light_;       // non-GPU pods that were created lately
+  // The last report of each live Kubernetes pod, by uid. Then the uid of each job's rank.
   std::map<std::string, PodRecord> records_;
   std::map<std::pair<JobId, std::uint32_t>, std::string> seats_;
   std::optional<Input> last_;
   std::uint64_t serial_ = 0;
   bool listing_ = false;
-  std::uint64_t session_ = 0;  // of the watched cluster, the newest
+  std::uint64_t session_ = 0;  // the newest session of the watched cluster
   std::size_t until_pass_ = 3;
-  std::size_t most_jobs_ = 0;  // at once, in a plain world
+  std::size_t most_jobs_ = 0;  // the most jobs at once, in a plain world
 };
 
 }  // namespace subak::sim
