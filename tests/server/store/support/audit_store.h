@@ -1,4 +1,6 @@
-// What must hold of any store, whatever happened to it: all of it, from the first fact.
+// Checks a store completely, from the first fact on, after a test has disturbed it: facts, state,
+// ledger rows, audit log and file must agree.
+// Threads: one at a time.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -35,10 +37,10 @@ inline std::string view_text(const View& view) {
   return out;
 }
 
-// The facts of a store with what they say, checked against everything else that is in it.
+// The facts of a store, and figures that follow from them.
 class AuditedStore {
  public:
-  // Complains through gtest.
+  // Reads the store and makes all checks. A failed check fails the test.
   void look(const std::string& path, Store& store) {
     check_file(path);
     const auto reader = std::move(*store.open_reader());
@@ -54,9 +56,9 @@ class AuditedStore {
   }
 
   std::vector<Fact> facts;
-  Engine engine;                                   // the last checkpoint and what came after it
-  std::map<std::string, std::vector<JobId>> jobs;  // created, by request id
-  std::map<std::string, int> account_edits;        // by request id and path
+  Engine engine;  // rebuilt from the last checkpoint and the facts after it
+  std::map<std::string, std::vector<JobId>> jobs;  // the created jobs, by request id
+  std::map<std::string, int> account_edits;        // the number of edits, by request id and path
 
  private:
   static void check_file(const std::string& path) {
@@ -99,7 +101,8 @@ class AuditedStore {
     ASSERT_TRUE(drift.ok()) << drift.error().message();
     EXPECT_EQ(*drift, 0) << "GPU-seconds of drift";
   }
-  // No request did its work twice, and no instant of an allocation was charged twice.
+  // Checks that no request was carried out twice, and that no moment of an allocation was charged
+  // twice.
   void check_once() {
     std::map<AllocationId, std::map<TimeMs, TimeMs>> charges;
     for (const Fact& fact : facts) {

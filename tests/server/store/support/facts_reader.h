@@ -1,4 +1,4 @@
-// Readers of stores that have facts and no rows. Threads: as the reader's store.
+// The base class of store readers of tests that have only facts. Threads: as the reader's store.
 #pragma once
 
 #include <vector>
@@ -7,7 +7,7 @@
 
 namespace subak {
 
-// Of ledger and audit log there is nothing.
+// Reads an empty ledger and an empty audit log.
 class FactsReader : public StoreReader {
  public:
   Result<std::vector<LedgerEntry>> ledger(const LedgerQuery&) override {

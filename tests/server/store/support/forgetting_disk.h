@@ -1,9 +1,11 @@
-// A disk in memory that forgets at a power cut what was not synced, and that can fail. While one
-// lives it is SQLite's default VFS; one at a time. https://www.sqlite.org/vfs.html
+// A disk in memory for tests of durability. A power cut loses the changes that were not synced, and
+// a test can make any change fail. While a ForgettingDisk exists, it is SQLite's default VFS, so
+// only one may exist at a time. Source: https://www.sqlite.org/vfs.html
 //
-// Every change is a numbered point. A change is volatile until a sync of its file. Names of files
-// (made, removed) are volatile until the folder is synced: by the first sync of a new journal or
-// log, and by a removal that asks for it, as in SQLite's own VFS for Unix.
+// Each change of the disk has a number, its point. A change is durable once its file is synced. The
+// name of a new or removed file is durable once the folder is synced. As in SQLite's own VFS for
+// Unix, the first sync of a new journal or log syncs the folder, and so does a removal that asks
+// for it.
 #pragma once
 
 #include <cstdint>
@@ -16,14 +18,14 @@ namespace subak::test {
 
 using Files = std::map<std::string, std::string>;  // name -> bytes
 
-// One change. A file keeps its number when its name goes.
+// One change. `file` is the number of the file, which does not change when its name is removed.
 struct DiskChange {
   enum class Kind : std::uint8_t { kCreate, kWrite, kTruncate, kSync, kRemove };
   Kind kind = Kind::kWrite;
   std::size_t file = 0;
-  std::uint64_t at = 0;  // kWrite: first byte; kTruncate: the new size
-  std::string bytes;     // kWrite: what; kCreate, kRemove: the name
-  bool folder = false;   // kSync, kRemove: makes the names durable too
+  std::uint64_t at = 0;  // kWrite: the offset of the first byte; kTruncate: the new size
+  std::string bytes;     // kWrite: the bytes; kCreate, kRemove: the name of the file
+  bool folder = false;   // kSync, kRemove: true if the change also syncs the folder
 };
 
 class ForgettingDisk {
@@ -35,19 +37,19 @@ class ForgettingDisk {
   ForgettingDisk(const ForgettingDisk&) = delete;
   ForgettingDisk& operator=(const ForgettingDisk&) = delete;
 
-  // Changes so far. Threads: any.
+  // Returns the number of changes so far. Threads: any.
   std::uint64_t points() const;
-  // The change at this point fails, and if `lasting` every later one. A write may do its first half
-  // before; a sync that fails syncs nothing. kFull fails writes and truncations only, and if
-  // `lasting` there is no room for the log's index either.
+  // Makes the change at this point fail, and with `lasting` all later changes too. A failed write
+  // may have written its first half. A failed sync has synced nothing. kFull affects only changes
+  // that need room; with `lasting` there is also no room for the index of SQLite's log.
   void fail_at(std::uint64_t point, Fault fault, bool lasting);
-  // Connections opened from now on have synchronous=OFF, whatever they ask for.
+  // From now on, each new connection has synchronous=OFF, even if it asks for another value.
   void without_sync();
-  // From now on every read and every change fails: the machine is off, or the process is dead.
+  // From now on, every read and every change fails, as if the process were dead.
   void stop();
-  // What a process that starts now would find.
+  // Returns the files as a process that starts now finds them.
   Files files() const;
-  // Once nobody uses the disk any more: all that was done to it.
+  // Returns all changes, by point. Call it when no connection uses the disk any more.
   const std::vector<DiskChange>& history() const;
 
   struct Impl;
@@ -56,14 +58,15 @@ class ForgettingDisk {
   std::unique_ptr<Impl> impl_;
 };
 
-// Follows a history and says what a power cut on the way leaves. Keeps references to both.
+// Computes which files a power cut leaves, at any point of a history.
 class PowerCut {
  public:
+  // `before`: the files before the first change. `history` must outlive this object.
   PowerCut(const Files& before, const std::vector<DiskChange>& history);
-  // The cut comes when changes 0 to point - 1 are done and the one at `point` is under way. Points
-  // must rise from call to call. The seed chooses what becomes of each change that is not durable:
-  // all lost, all done, each of them either, or each sector of each, which may also be torn; a file
-  // may have grown without its bytes.
+  // Returns the files after a power cut. The changes 0 to point - 1 are done, and the change at
+  // `point` is in progress. The points must rise from call to call. The seed decides what happens
+  // to the changes that are not durable: all are lost, all are done, or each change or each sector
+  // is lost or done by itself. A sector may be torn, and a file may have grown without its bytes.
   Files at(std::uint64_t point, std::uint64_t seed);
 
  private:
@@ -76,7 +79,7 @@ class PowerCut {
   const std::vector<DiskChange>& history_;
   std::uint64_t next_ = 0;
   std::vector<File> files_;
-  std::map<std::string, std::size_t> names_;  // durable
+  std::map<std::string, std::size_t> names_;  // the durable names
   std::vector<const DiskChange*> pending_names_;
 };
 

@@ -1,4 +1,5 @@
-// A list of facts in the form in which a store takes a checkpoint, and back. Threads: pure functions.
+// Converts facts to the form in which a store takes a checkpoint, and back.
+// Threads: any; pure functions.
 #pragma once
 
 #include <cassert>
@@ -11,7 +12,7 @@
 
 namespace subak {
 
-// Asserts that all can be read again.
+// Returns the packed facts. Asserts that each fact can be packed.
 inline PackedFacts pack(const std::vector<Fact>& facts) {
   PackedFacts packed;
   for (const Fact& fact : facts) {
@@ -21,7 +22,8 @@ inline PackedFacts pack(const std::vector<Fact>& facts) {
   return packed;
 }
 
-// With number 0 each, as those of a checkpoint. Asserts that they are whole.
+// Returns the facts, each with the number 0, as the facts of a checkpoint have it. Asserts that
+// each fact can be read.
 inline std::vector<Fact> unpack(const PackedFacts& packed) {
   std::vector<Fact> facts;
   PackedFacts::Cursor cursor(packed);

@@ -1,5 +1,7 @@
-// A PostgreSQL server of a test's own: a new cluster in a temporary folder, reached by a socket there. As root it runs
-// as the user postgres. It dies with the test, whatever becomes of that. A failure to start throws.
+// A PostgreSQL server for one test: a new database cluster in a temporary folder, with its socket
+// in that folder. If the test runs as root, the server runs as the user postgres. The server ends
+// with the test, even if the test crashes. Functions throw if the server does not start.
+// Threads: one at a time.
 #pragma once
 
 #include <sys/types.h>
@@ -20,20 +22,20 @@ class PgCluster {
   PgCluster(const PgCluster&) = delete;
   PgCluster& operator=(const PgCluster&) = delete;
 
-  // Waits until it takes connections.
+  // Starts the server, and waits until it accepts connections.
   void start();
-  // All its processes at the same instant, as if the power had gone.
+  // Kills all processes of the server at once, as a power cut does.
   void kill();
-  // As an operator restarts it: sessions are ended.
+  // Restarts the server as an operator does, which ends all sessions.
   void restart();
 
-  const std::filesystem::path& folder() const { return folder_; }  // of its socket
+  const std::filesystem::path& folder() const { return folder_; }  // the folder of the socket
   std::string uri(const std::string& database) const;
-  // The same database by another socket's folder.
+  // Returns the address of the same database through a socket in another folder, such as a PgProxy.
   static std::string uri_by(const std::string& folder, const std::string& uri);
-  // A database that was not there; its address.
+  // Makes a new database and returns its address.
   std::string make_database();
-  // One statement, as the owner of all. Throws where it fails.
+  // Runs one statement as the superuser. Throws if the statement fails.
   void sql(const std::string& database_uri, const std::string& statement) const;
 
  private:
@@ -46,7 +48,7 @@ class PgCluster {
   int databases_ = 0;
 };
 
-// One session of a test's own. Throws where a statement fails.
+// A session that a test uses directly. Throws if a statement fails.
 class PgSession {
  public:
   explicit PgSession(const std::string& uri);
@@ -54,7 +56,8 @@ class PgSession {
   PgSession(const PgSession&) = delete;
   PgSession& operator=(const PgSession&) = delete;
   void run(const std::string& statement) { number(statement); }
-  long number(const std::string& statement);  // the first column of the first row; 0: there is none
+  // Returns the first column of the first row of the result; 0: there is none.
+  long number(const std::string& statement);
 
  private:
   pg_conn* connection_;

@@ -1,4 +1,6 @@
-// A line to a PostgreSQL server that a test can hold and cut, in either direction.
+// A proxy between clients and a PostgreSQL server. A test can hold back or drop what passes
+// through, in either direction, to imitate a slow or broken network.
+// Threads: any thread may call all methods. A thread of the proxy moves the bytes.
 #pragma once
 
 #include <atomic>
@@ -12,41 +14,46 @@ namespace subak {
 
 class PgProxy {
  public:
-  // Listens beside a server's own socket, whose folder this is; its clients use folder() as their host.
+  // Begins to accept clients, which use folder() as their host. `server_folder`: the folder of the
+  // server's socket. Throws std::runtime_error if that fails.
   explicit PgProxy(const std::string& server_folder);
-  ~PgProxy();  // cuts all lines
+  ~PgProxy();  // closes all connections
   PgProxy(const PgProxy&) = delete;
   PgProxy& operator=(const PgProxy&) = delete;
 
   const std::string& folder() const { return folder_; }
-  // From now on what clients send stays here, or what the server answers; it goes on when it is let go of.
+  // Hold back all requests of clients, or all answers of the server, while `held` is true.
   void hold_requests(bool held) { hold_requests_ = held; }
   void hold_answers(bool held) { hold_answers_ = held; }
-  // Bytes that are held here of the direction.
+  // Return how many bytes of requests, or of answers, the proxy has not passed on.
   std::size_t held_requests() const { return held_requests_; }
   std::size_t held_answers() const { return held_answers_; }
-  // Ends the lines to clients. What is held of their requests stays: it is late.
+  // Closes the connections to clients. The connections to the server stay open for requests that
+  // the proxy holds back. deliver_late_before() delivers these late requests.
   void cut();
-  // Ends all lines, in both directions; what is held is lost.
+  // Closes all connections. Bytes that the proxy holds back are lost.
   void drop();
-  // From now on who connects is turned away at once.
+  // While `away` is true, closes each new connection of a client at once.
   void turn_away(bool away) { turn_away_ = away; }
-  // From now on lines go to the server whose socket is in this folder.
+  // Connects later clients to the server whose socket is in this folder.
   void lead_to(const std::string& server_folder);
-  // Of the next request with a batch of facts, the last bytes stay here until let_go(): at most `tail` of them, and
-  // never all. Its Sync alone is 5; without it the server has done the statement and waits in the transaction.
+  // Holds back the last `tail` bytes of the next request that commits facts, but never all of it,
+  // until let_go(). With 5 bytes, only the Sync message is held back: the server has then executed
+  // the statement, and waits inside the transaction.
   void keep_end_of_batch(std::size_t tail) { kept_tail_ = tail; }
   void let_go() { let_go_ = true; }
-  // The end of a batch is kept here.
+  // True while the proxy holds back the end of a batch.
   bool keeps_end() const { return keeps_end_; }
-  // What is late is sent on, and answered, right before the first request with this text.
+  // Delivers the late requests of closed clients just before the first request that contains this
+  // text, and waits for their answers.
   void deliver_late_before(std::string text);
 
  private:
+  // A client's connection, and the connection to the server for it. -1: closed.
   struct Line {
     int client = -1, server = -1;
     std::string to_server, to_client;
-    std::string kept;  // the end of a batch and what came after it; follows to_server
+    std::string kept;  // the end of a batch that is held back, and all later bytes of the client
   };
   void serve();
   void wait_for_bytes();
@@ -56,7 +63,7 @@ class PgProxy {
   bool is_whole(Line& line);
   void connect(int client);
 
-  std::string server_;  // under the mutex
+  std::string server_;  // guarded by mutex_
   std::string folder_;
   int listener_ = -1;
   std::atomic<bool> stop_{false}, hold_requests_{false}, hold_answers_{false}, cut_{false},
@@ -64,8 +71,8 @@ class PgProxy {
   std::atomic<std::size_t> kept_tail_{0};
   std::atomic<std::size_t> held_requests_{0}, held_answers_{0};
   std::mutex mutex_;
-  std::string awaited_;      // under the mutex; empty: nothing is
-  std::vector<Line> lines_;  // of the thread
+  std::string awaited_;      // the text of deliver_late_before(); guarded by mutex_
+  std::vector<Line> lines_;  // only the proxy's thread uses the connections
   std::thread thread_;
 };
 

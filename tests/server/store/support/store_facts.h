@@ -1,4 +1,5 @@
-// Facts that tests of a store commit, and what they read back as text.
+// Facts for tests of stores, and a sink that collects the facts of a recovery as texts.
+// Threads: one at a time.
 #pragma once
 
 #include <cstdint>
@@ -27,7 +28,7 @@ struct Texts final : FactSink {
   void fact(const Fact& fact) override { tail.push_back(text_of(fact)); }
 };
 
-// A row of 8 GPUs for the account `holder`.
+// Returns the fact of a ledger row of 8 GPUs for the account `holder`.
 inline Fact charged(std::uint64_t seq, TimeMs from, TimeMs to, std::uint32_t holder = 5,
                     std::string product = "H100") {
   LedgerRow row;

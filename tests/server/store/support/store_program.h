@@ -1,4 +1,6 @@
-// A program on a store: it opens it as its version does, recovers, decides and commits.
+// A small service for tests of upgrades: an engine on a SQLite store, without the runtime. It opens
+// the store as a program of a given version does. A failed step fails the test.
+// Threads: one at a time.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -18,6 +20,8 @@ namespace subak {
 
 class Program {
  public:
+  // Opens the store at `path` and rebuilds the engine. `knows`: the newest fact version that the
+  // program knows. If that fails, error() has the message.
   explicit Program(const std::string& path, std::uint32_t knows = kFactVersion) {
     SqliteOptions options{path};
     options.fact_version = knows;
@@ -36,7 +40,8 @@ class Program {
   Engine& engine() { return engine_; }
   Store& store() { return *store_; }
 
-  // One input and what it caused, durable.
+  // Applies the input one minute after the last one, and commits its facts. Returns the refusal, or
+  // the error of the commit.
   std::optional<Error> apply(in::Body body, const char* actor = "ana") {
     Input input;
     input.time_ms = engine_.now() + kMinuteMs;
@@ -46,7 +51,7 @@ class Program {
     if (outcome.reply.error) return outcome.reply.error;
     return outcome.facts.empty() ? std::nullopt : store_->commit(outcome.facts);
   }
-  // A cluster, a node, an account.
+  // Makes a cluster, a node with 8 GPUs and an account.
   void found() {
     NodeSpec node;
     node.name = "n1";
@@ -58,7 +63,7 @@ class Program {
     ASSERT_FALSE(apply(in::ImportNodes{"east", {node}, "", false}));
     ASSERT_FALSE(apply(account));
   }
-  // A job from submission to its first running pod, and an edit.
+  // Runs a job of one GPU from its submission to its end, and then edits the account.
   void work() {
     in::SubmitJob job;
     job.account = "ml";
@@ -80,7 +85,7 @@ class Program {
     edit.reason = "more work";
     ASSERT_FALSE(apply(edit));
   }
-  // As Finalize does, also to a version that this program's engine does not know.
+  // Finalizes the store to any version, even to one that the engine does not know.
   std::optional<Error> finalize(std::uint32_t version) {
     fact::Finalized finalized;
     finalized.version = version;
@@ -88,6 +93,7 @@ class Program {
     engine_.evolve(facts.front());
     return store_->commit(facts);
   }
+  // Writes a checkpoint of the present state.
   void checkpoint() {
     ASSERT_FALSE(store_->write_checkpoint(engine_.seq(), pack(engine_.checkpoint())));
   }

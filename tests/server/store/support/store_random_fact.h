@@ -1,4 +1,6 @@
-// Random facts of every kind, by the field lists of the records. Fixed seeds give the same facts.
+// Makes random facts of every kind. It fills the fields that the records list, so a new field needs
+// no code here. The same seed gives the same facts.
+// Threads: one at a time for each object.
 #pragma once
 
 #include <array>
@@ -23,7 +25,7 @@ class RandomFill {
     fill(value);
   }
 
-  // A fact of the given place in fact::Body.
+  // Returns a fact of the kind with this index in fact::Body.
   Fact fact(std::size_t index) {
     Fact out;
     out.body = make(index, std::make_index_sequence<std::variant_size_v<fact::Kinds>>());
@@ -40,7 +42,8 @@ class RandomFill {
     return body;
   }
 
-  // Half of the numbers are small or at an end of their range, where encodings change length.
+  // Returns a random number. Many are small or at an end of their range, because the length of an
+  // encoding changes there.
   std::uint64_t number() {
     switch (below(6)) {
       case 0:
