@@ -1,4 +1,4 @@
-// A small tree with shortcuts for edits.
+// A small account tree for tests, with short functions for edits.
 #pragma once
 
 #include <gtest/gtest.h>

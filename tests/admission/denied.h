@@ -1,4 +1,4 @@
-// What a refusal of the pod policy has to say.
+// Checks that a denial of the pod policy has all required parts.
 #pragma once
 
 #include <gmock/gmock.h>

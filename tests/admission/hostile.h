@@ -1,5 +1,5 @@
-// Reviews that are as dear as their bytes can make them, and what one costs: shared by the test of
-// the complexity, the benchmark and the fuzzer.
+// Reviews that take the webhook as long as possible for their size, and a function that measures
+// one. The test of the complexity, the benchmark and the fuzzer use them.
 #pragma once
 
 #include <ctime>

@@ -1,5 +1,6 @@
-// How a benchmark says what it measured: one JSON object a line on stdout, in the form that
-// build/bench.json has (tools/bench collects them); details for people go to stderr. Threads: none.
+// Prints a benchmark's results: one JSON object for each line on stdout, in the form of
+// build/bench.json, which tools/bench collects. Details for people go to stderr.
+// Threads: one at a time.
 #pragma once
 
 #include <malloc.h>

@@ -1,5 +1,5 @@
-// Names as bad as they can be: what moves the cursor, turns the line around, is not seen, ends a line, or is a formula
-// to a spreadsheet. Each is UTF-8 without NUL, as it can come in a message.
+// The hardest possible names: they move the cursor, reverse the line, are invisible, end a line, or
+// are a formula to a spreadsheet. Each is UTF-8 without NUL, so it can come in a message.
 #pragma once
 
 #include <array>

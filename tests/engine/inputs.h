@@ -1,4 +1,5 @@
-// What tests of the engine say to it. Threads: none.
+// Makes the inputs that tests of the engine send.
+// Threads: one at a time.
 #pragma once
 
 #include <string>

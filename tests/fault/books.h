@@ -1,6 +1,7 @@
-// The books as they must be, from nothing but what was reported and when the service took note of
-// it: each stay of a pod on a node begins, is bound and ends once, for a reason, and is charged for
-// exactly its time. Threads: none.
+// A second ledger of a fault world, computed from the reports and their times alone. Each stay of a
+// pod on a node must begin once, be bound once and end once, each time for a reason. The account
+// must be charged for exactly the time of this stay.
+// Threads: one at a time.
 #pragma once
 
 #include <map>

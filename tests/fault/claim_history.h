@@ -1,5 +1,7 @@
-// The claims in a history of facts: whether each was made, carried out and ended as it must be,
-// whoever led meanwhile. It judges by the facts and by an engine that replays them. Threads: none.
+// Checks the claims in a history of facts: whether each claim was made, carried out and ended by
+// the rules (docs/design/0084), across changes of the leader. It uses only the facts, and an engine
+// that applies them.
+// Threads: one at a time.
 #pragma once
 
 #include <cstddef>

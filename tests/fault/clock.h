@@ -1,4 +1,5 @@
-// The clock of a fault world, which its seed sets. Threads: none.
+// The clock of a fault world. The world sets its time.
+// Threads: one at a time.
 #pragma once
 
 #include "server/runtime/ports.h"

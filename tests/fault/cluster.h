@@ -1,6 +1,7 @@
-// The truth of what runs: a small cluster with users, controllers, a scheduler, kubelets, a
-// launcher of API jobs, and the log of events that a watch of it would give. It knows nothing of
-// Subak but what an edge does to it. Threads: none.
+// The simulated cluster of a fault world: users' pods, controllers, a scheduler, kubelets, a
+// launcher of API jobs, and the events that a watch of the cluster reports. It does not know Subak,
+// but only what an edge does to its objects.
+// Threads: one at a time.
 #pragma once
 
 #include <deque>

@@ -1,6 +1,7 @@
-// The edge of the fake cluster: a list, then a watch, over a connection that loses, repeats,
-// reorders and delays; and the effects that it carries out.
-// What it may do wrong a relist must mend. Threads: none.
+// The edge of the simulated cluster: it lists and then watches the cluster, and carries out
+// effects. Its connection loses, repeats, reorders and delays messages. The next list must correct
+// each mistake that this causes.
+// Threads: one at a time.
 #pragma once
 
 #include <deque>

@@ -1,5 +1,5 @@
-// Which faults a world has. Each seed draws its own set: a world with all of them at once hardly
-// gets far in any direction, and a small set says more about what broke.
+// The faults that a fault world has. Each seed chooses its own few faults. With all faults in one
+// world, little else would happen there, and a failure would be hard to explain.
 #pragma once
 
 #include <string>

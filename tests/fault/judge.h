@@ -1,6 +1,7 @@
-// What must hold after every step of a fault world, whatever the faults. It keeps an engine of its
-// own beside the service's, fed with the same inputs, and looks at everything that the service
-// shows to anybody. Threads: none.
+// The judge of a fault world: checks after each step what must hold whatever faults occur. It has
+// an engine of its own, which gets the inputs of the service's engine. It compares everything that
+// the service shows with this engine.
+// Threads: one at a time.
 #pragma once
 
 #include <deque>

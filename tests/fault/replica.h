@@ -1,4 +1,5 @@
-// One process of the service in a fault world. Threads: none.
+// One process of the service in a fault world: its runtime, follower and store connection.
+// Threads: one at a time.
 #pragma once
 
 #include <cstdint>

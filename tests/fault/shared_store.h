@@ -1,5 +1,7 @@
-// The database of a fault world that several processes have open: the facts, and the row that says who leads. And one
-// process's connection to it, which behaves as server/store/postgres does. Threads: none.
+// A database in memory that several simulated processes share: the facts, and the row that names
+// the leader. Also the connection of one process to it, which behaves as server/store/postgres
+// does.
+// Threads: one at a time.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,5 @@
-// The store of a fault world: what is durable survives a crash, nothing else does. Threads: none.
+// The store of a fault world. Only durable facts and checkpoints survive a crash.
+// Threads: one at a time.
 #pragma once
 
 #include <algorithm>

@@ -1,5 +1,6 @@
-// People and programs that ask: they submit, cancel, hold and edit, each time under a request id,
-// and ask again under the same id until they have an answer. Threads: none.
+// Simulated users and programs. They submit, cancel, hold and edit, each time with a request id.
+// They repeat a request with the same id until they have an answer.
+// Threads: one at a time.
 #pragma once
 
 #include <functional>

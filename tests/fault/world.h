@@ -1,8 +1,9 @@
-// One fault world: the real runtime and follower, stepped by one thread, between a store, a clock,
-// an edge, a cluster and users that are all made up; everything that happens is drawn from one
-// seed. One process with a store of its own, or several replicas with one database. First faults,
-// with the judge looking at every step; then no faults any more, and all must come right.
-// docs/design/0011-fault-simulation.md says how to read and replay one. Threads: none.
+// One fault world (docs/design/0011-fault-simulation.md, which says how to read and replay one).
+// One thread runs the real runtime and follower in steps. Store, clock, edge, cluster and users are
+// simulated. One seed determines all random choices. A world has one process with a store of its
+// own, or several replicas with one database. In the first part faults occur, and the judge checks
+// each step. In the second part there are no faults, and at its end no job may be left.
+// Threads: one at a time.
 #pragma once
 
 #include <map>

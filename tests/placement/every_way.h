@@ -1,4 +1,4 @@
-// Every way to put a gang on a small fleet, as naive loops have it.
+// Finds every placement of a gang on a small fleet by simple loops, to compare the search with.
 #pragma once
 
 #include <algorithm>

@@ -1,5 +1,6 @@
-// The oracle: who is next by lists and loops, everything recomputed at each pick. It shares nothing
-// with the queue but order_keys() and the account tree.
+// A simple second implementation of the order: it finds the next job by lists and loops, and
+// computes everything again for each choice. It shares only order_keys() and the account tree with
+// the queue.
 #pragma once
 
 #include <map>

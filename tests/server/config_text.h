@@ -1,4 +1,4 @@
-// Short ways to read a configuration from text, for the tests of server/config.
+// Short functions by which tests of server/config read a configuration from text.
 #pragma once
 
 #include <gtest/gtest.h>

@@ -1,5 +1,6 @@
-// One life of the service's state: the real store, follower and runtime, from a start to a stop, a
-// failure or a cut. Time is a fake clock's, the disk is whatever SQLite's default is.
+// One life of the service: the real store, follower and runtime, from a start to a stop, a failure
+// or a power cut. The clock is a fake, and the files are on SQLite's default VFS
+// (tests/server/store/support/forgetting_disk.h).
 #pragma once
 
 #include <gtest/gtest.h>

@@ -1,5 +1,6 @@
-// Random inputs of every kind whose fields lie at, just below and just beyond their bounds, about
-// the cluster, node, account and namespace that Program::found() makes. A seed gives the same ones.
+// Random inputs of every kind, for the cluster, node, account and namespace that Program::found()
+// makes. Fields are at their bounds, just below or just above them. The same seed gives the same
+// inputs.
 #pragma once
 
 #include <algorithm>

@@ -1,4 +1,5 @@
-// A random world (tests/oracle/random_world.h) that talks to a Life, and a memory of what was said when.
+// Connects a random world (tests/oracle/random_world.h) to a Life, and records which inputs were
+// acknowledged, and when.
 #pragma once
 
 #include <utility>

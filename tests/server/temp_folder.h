@@ -1,4 +1,4 @@
-// A folder of one test alone, which goes with it.
+// A temporary folder for one test. The destructor removes it.
 #pragma once
 
 #include <stdlib.h>

@@ -1,6 +1,7 @@
-// How full a fleet gets: tasks of whole GPUs, drawn again and again until nothing more fits, placed by
-// our own search and by rules that others use, each on a simple model of its own. After Weng et al.,
-// "Beware of Fragmentation", USENIX ATC'23. The bench and the test of the openb trace are made of it.
+// Measures how full a fleet becomes: tasks of whole GPUs are drawn at random until no further task
+// fits. Subak's search places the tasks, and for comparison so do rules of other systems, each on a
+// simple model. Method: Weng et al., "Beware of Fragmentation", USENIX ATC'23. The benchmark and
+// the test of the openb trace use it.
 #pragma once
 
 #include <cstdint>

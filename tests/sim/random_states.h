@@ -1,5 +1,6 @@
-// What the tests over random states share: numbers from the environment, and an engine made from another's
-// checkpoint. Threads: none.
+// Shared by tests over random states: numbers from environment variables, and an engine that is
+// made from another engine's checkpoint.
+// Threads: one at a time.
 #pragma once
 
 #include <cstdint>

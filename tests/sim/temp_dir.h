@@ -1,4 +1,4 @@
-// A directory of this test alone, removed at the end; and where the shared test data lies.
+// A temporary directory for one test, removed at the end, and the paths of the shared test data.
 #pragma once
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// Nouns of the state over a small fleet and tree of their own.
+// Short functions that build jobs, nodes and accounts for tests of the state, on a small fleet.
 #pragma once
 
 #include <cstdint>

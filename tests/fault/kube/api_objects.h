@@ -1,6 +1,7 @@
-// What an API server has: objects as JSON, every change with a version, and what it answers to calls
-// and to watches. It judges no schema; patches, preconditions and pages are as the real one's.
-// Nothing goes wrong here but what is asked for. Threads: none.
+// The objects of a simulated API server as JSON, with a version for each change, and its answers to
+// calls and watches. It does not check schemas. Patches, preconditions and pages work as in the
+// real API server. It makes no faults by itself (fake_api.h does).
+// Threads: one at a time.
 #pragma once
 
 #include <boost/json.hpp>

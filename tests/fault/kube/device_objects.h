@@ -1,5 +1,6 @@
-// The objects of Dynamic Resource Allocation and of ComputeDomains as an API server has them.
-// Sources: k8s.io/api resource/v1; kubernetes-sigs/dra-driver-nvidia-gpu. Threads: none.
+// Makes the objects of Dynamic Resource Allocation and of ComputeDomains in the form that an API
+// server returns. Sources: k8s.io/api resource/v1; kubernetes-sigs/dra-driver-nvidia-gpu.
+// Threads: one at a time.
 #pragma once
 
 #include <cstdint>

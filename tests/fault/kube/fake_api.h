@@ -1,6 +1,7 @@
-// A connection to the API server as bad as the seed wants it: calls that are answered late, in
-// another order, wrongly or never, whether they were done or not; watches that fall behind, repeat,
-// are cut, end, and begin too late. Threads: none.
+// A faulty connection to the simulated API server; the seed chooses the faults. Calls are answered
+// late, in another order, wrongly or never, whether they took effect or not. Watches fall behind,
+// repeat events, break, end, or begin too late.
+// Threads: one at a time.
 #pragma once
 
 #include <deque>

@@ -1,5 +1,6 @@
-// What a cluster does of itself behind the API server: scheduler, kubelets, a Job controller, people.
-// It knows what really happened to each pod, and what nobody may ever do to one. Threads: none.
+// The simulated cluster behind the API server: scheduler, kubelets, a Job controller and people. It
+// knows what really happened to each pod, and checks what Subak may never do to a pod.
+// Threads: one at a time.
 #pragma once
 
 #include <algorithm>

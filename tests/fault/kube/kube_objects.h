@@ -1,4 +1,5 @@
-// What a pod, a node or a Job of the played cluster says, read from its object. Threads: none.
+// Reads the fields of a simulated cluster's pods, nodes and Jobs.
+// Threads: one at a time.
 #pragma once
 
 #include <algorithm>

@@ -1,6 +1,8 @@
-// A fault world with the service's own edge in it: runtime, follower and edge, stepped by one thread,
-// between a store, a clock and an API server that are made up; all is drawn from one seed. First
-// faults, then none any more, and all must come right. docs/design/0011-fault-simulation.md. Threads: none.
+// A fault world with the service's own edge (docs/design/0011-fault-simulation.md). One thread runs
+// the real runtime, follower and edge in steps. Store, clock and API server are simulated, and one
+// seed determines all random choices. In the first part faults occur; in the second part there are
+// none, and at its end everything must be right.
+// Threads: one at a time.
 #pragma once
 
 #include <map>

@@ -1,5 +1,6 @@
-// NVIDIA's parts of a played cluster and the pods that use them: devices, claims, ComputeDomains
-// and MIG slices. The judge of what an edge does with such pods is here too. Threads: none.
+// NVIDIA's parts of a simulated cluster, and the pods that use them: devices, ResourceClaims,
+// ComputeDomains and MIG slices. Also has the judge of what the edge does with such pods.
+// Threads: one at a time.
 #pragma once
 
 #include <functional>

@@ -1,6 +1,8 @@
-// Owners of every kind, drawn from one seed, between the edge's cards and plan and a core, with a controller and a
-// kubelet that are played. Each write of the edge is looked at as it is made: whom does it end, and why. After each
-// turn every pod that is held behind our gate has a reason. No runtime, no store, no threads.
+// A random world of pods with owners of every kind. It runs the edge's cache and plan of writes
+// against an engine, with a simulated controller and kubelet, without the runtime and a store. The
+// world checks each write of the edge: which pods the write ends, and why. After each turn, every
+// pod that waits behind Subak's gate must have a reason.
+// Threads: one at a time.
 #pragma once
 
 #include <cstdint>

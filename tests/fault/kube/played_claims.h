@@ -1,5 +1,6 @@
-// The resource claims of a played cluster: Kubernetes' controller of claims, and the part of
-// kube-scheduler that gives devices to claims. Threads: none.
+// Simulates Kubernetes' controller of ResourceClaims, and the part of kube-scheduler that gives
+// devices to ResourceClaims.
+// Threads: one at a time.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,6 @@
-// The cards of the played nodes: how each node offers them (by the device plugin, or by slices of
-// a DRA driver), how MIG Manager cuts them, and who has each of them. Threads: none.
+// Simulates the GPUs of nodes: whether a node offers them by the device plugin or by ResourceSlices
+// of a DRA driver, how MIG Manager cuts them, and which pod has which device.
+// Threads: one at a time.
 #pragma once
 
 #include <array>

@@ -1,5 +1,6 @@
-// NVIDIA's controller of ComputeDomains in a played cluster, and people who meddle with them.
-// It also judges what an edge does with ComputeDomains. Threads: none.
+// Simulates NVIDIA's controller of ComputeDomains, and people who change or delete ComputeDomains.
+// Also checks what the edge does with ComputeDomains.
+// Threads: one at a time.
 #pragma once
 
 #include <map>

@@ -1,5 +1,5 @@
-// Large inputs in few bytes, so that a fuzzer finds what only size breaks. `%1000%` stands for so
-// many bytes of text, `@1000(f: 1 )` for so many times what is in the parentheses.
+// Expands short text to a large input, so that a fuzzer finds faults that only size causes.
+// `%1000%` becomes 1,000 bytes of text. `@1000(f: 1 )` repeats the text in parentheses 1,000 times.
 #pragma once
 
 #include <charconv>

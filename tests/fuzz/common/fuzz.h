@@ -1,5 +1,5 @@
-// What the fuzz targets share. A property that does not hold ends the process by assert(), which
-// every build type of this tree keeps.
+// The base of all fuzz targets. Targets check properties with assert(), which every build type of
+// this tree keeps enabled.
 #pragma once
 
 #ifdef NDEBUG

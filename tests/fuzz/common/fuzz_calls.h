@@ -1,4 +1,4 @@
-// From a message of the API to the input that its service would post, for api_fuzz.
+// Converts a message of the API to the input that the service would post, for api_fuzz.
 #pragma once
 
 #include <google/protobuf/message.h>

@@ -1,6 +1,7 @@
-// The same review, longer: one of its lists or maps is repeated until the text has about so many
-// bytes. Repeated map keys, and names with a slash inside of what is repeated, get numbers, so that
-// a map stays a map and each container has resources of its own. Threads: none.
+// Makes a review longer: repeats one of its lists or maps until the text has about the wanted
+// number of bytes. Repeated keys of maps, and names with a slash in the repeated part, get numbers.
+// So a map stays a map, and each container has resources of its own.
+// Threads: one at a time.
 #pragma once
 
 #include <cstddef>

@@ -1,6 +1,6 @@
-// An engine whose facts are stored as they are made. What it accepts can be encoded and decoded,
-// and both the facts and the checkpoint rebuild the same state: "accepted, but the store does not
-// open" is what this looks for.
+// An engine whose facts are encoded as they are made. It checks that the engine accepts no input
+// whose facts the store could not read again. The facts alone, and the checkpoint alone, must each
+// rebuild the engine's state.
 #pragma once
 
 #include <string>

@@ -1,5 +1,5 @@
-// A protobuf message in text form, for fuzzers whose corpora people read. Nothing is printed of what
-// is not one.
+// Reads a protobuf message in text form, for fuzzers whose corpora people read. Text that is not a
+// message is ignored without output.
 #pragma once
 
 #include <google/protobuf/io/tokenizer.h>

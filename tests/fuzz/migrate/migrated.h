@@ -1,6 +1,6 @@
-// What must hold of each file that `subak migrate tree` accepts: `account apply` reads the account
-// file, the engine takes each of its accounts, and all namespaces and shares are as in the
-// migration.
+// Checks a file that `subak migrate tree` accepted. `account apply` must read the resulting account
+// file, and the engine must accept each of its accounts. All namespaces and shares must be those of
+// the migration.
 #pragma once
 
 #include "cli/migrate/migrate.h"

@@ -1,10 +1,10 @@
-// Where on which card a slice goes: for those who choose it, as a DRA driver's scheduler does. A device
-// plugin chooses by itself and tells nobody, so the service places slices by their counts and does not
-// use this. The tests here measure what the rule is worth (docs/design/0054).
-//
-// F of a card is FGD's, over all kinds of slices alike: of its free memory units those that a kind cannot
-// use, be it that they are too few or lie wrong. Weng et al., "Beware of Fragmentation", USENIX ATC'23. Of
-// a mask it is computed once. Threads: const, so any.
+// Chooses the card and the position of a MIG slice, as a DRA driver's scheduler could. The service
+// does not use it, because the device plugin chooses positions by itself and does not report them.
+// Tests measure how good the rule is (docs/design/0054). A card's fragmentation F is that of FGD,
+// with equal weight for all kinds of slices. It counts the free memory units that a kind cannot
+// use, because they are too few or at the wrong positions. Source: Weng et al., "Beware of
+// Fragmentation", USENIX ATC'23. F is computed once for each mask.
+// Threads: any; all functions are const.
 #pragma once
 
 #include <cstddef>

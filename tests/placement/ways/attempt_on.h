@@ -1,4 +1,5 @@
-// One attempt at placing a gang on a site, to try a single way of looking.
+// Makes a GangAttempt on a small fleet, so that a test can call a single way of looking
+// (placement/ways).
 #pragma once
 
 #include "builders.h"

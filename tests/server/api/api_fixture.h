@@ -1,5 +1,5 @@
-// The real service in this process: SQLite store, runtime, follower, API server on a port of its
-// own; the clock stands still until a test moves it.
+// The real service in the test's process: SQLite store, runtime, follower, and API server on a port
+// of its own. The clock stands still until a test moves it.
 #pragma once
 
 #include <grpcpp/grpcpp.h>

@@ -1,4 +1,5 @@
-// An API server that answers each call at once, as the test says, and keeps what it was asked.
+// An API server for tests of the edge: it answers each call at once, as the test says, and stores
+// the calls.
 #pragma once
 
 #include <optional>

@@ -1,4 +1,5 @@
-// What the edge has seen of a played cluster, and what it would write next, without any I/O.
+// The edge's cache and plan of writes, without I/O: a test reports objects of a simulated cluster,
+// and reads what the edge would write next.
 #pragma once
 
 #include <gtest/gtest.h>

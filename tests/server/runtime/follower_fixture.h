@@ -1,4 +1,5 @@
-// A runtime and its follower over a real store in a folder of its own, which may be shut and opened again.
+// A runtime and its follower on a real store in a temporary folder. A test can close the store and
+// open it again.
 #pragma once
 
 #include <gtest/gtest.h>

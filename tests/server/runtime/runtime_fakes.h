@@ -1,4 +1,4 @@
-// A clock that stands still and a store in memory that can be made to wait or to fail.
+// A clock that a test sets, and a store in memory that a test can make wait or fail.
 #pragma once
 
 #include <algorithm>
