@@ -17,22 +17,22 @@ namespace subak::fault {
 
 class Books {
  public:
-  // One input as stamped, and what the engine made of it.
+  // Takes one input with the time that the service gave it, and the engine's outcome.
   void saw(const Input& input, const ApplyOutcome& outcome);
   std::vector<std::string> mistakes;
-  std::vector<fact::NodeBackedOff> bars;  // in force
+  std::vector<fact::NodeBackedOff> bars;  // node backoffs in force
 
  private:
-  using Place = std::pair<JobId, std::uint32_t>;  // rank of a job
+  using Place = std::pair<JobId, std::uint32_t>;  // a job and the rank of a pod
   struct Stay {
     TimeMs since = 0, until = 0, charged_to = 0;
-    TimeMs seen = 0;  // it was there for certain
+    TimeMs seen = 0;  // the last time at which the pod certainly existed
     std::optional<TimeMs> bound;
     DurationMs charged = 0, held = 0;
     std::uint32_t attempt = 0;
     NodeId node;
   };
-  // What the input says of one pod.
+  // What an input reports about one pod.
   struct Report {
     enum class Kind : std::uint8_t { kNone, kBound, kGone } kind = Kind::kNone;
     PodRef pod;

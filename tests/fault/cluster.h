@@ -20,9 +20,9 @@ inline constexpr const char* kCluster = "c";
 
 // One pod as it really is.
 struct TruePod {
-  PodRef ref;         // by uid, or by job, rank and attempt of what the launcher made
-  PodRecord record;   // what a list says of it
-  std::string place;  // the node that its opened gate names
+  PodRef ref;         // the uid; for a pod of the launcher: job, rank and attempt
+  PodRecord record;   // the record that a list has of the pod
+  std::string place;  // the node to which the opened gate sends the pod
   TimeMs bound_ms = 0, running_ms = 0, ended_ms = 0;
   Cause cause = Cause::kNone;
   bool evicted = false;  // asked to end
@@ -36,37 +36,39 @@ class Cluster {
   Cluster(sim::Rng& rng, const Faults& faults);
 
   TimeMs now;  // the true time
-  // What happened, oldest first: what a watch delivers.
+  // The events of the cluster, the oldest first, as a watch delivers them.
   const std::vector<in::Body>& log() const { return log_; }
-  // All there is now, as one list; pods that ended are in it until they are deleted.
+  // Returns a complete list of all objects. A pod that has ended is in the list until it is
+  // deleted.
   std::vector<in::Body> list() const;
 
-  // Something happens by itself.
+  // Makes one random event in the cluster.
   void act();
-  // Faults are over: nodes are well, gangs complete.
+  // Ends all faults: repairs the nodes and completes the gangs.
   void heal(const Faults& none);
-  // Everything that can go on does: gangs complete, open pods are bound, bound ones run, each ends
-  // once it has run for a while.
+  // Advances each pod as far as possible: completes gangs, binds pods with open gates, and runs
+  // bound pods. A pod that has run for a while ends.
   void progress();
 
-  // What an edge does. False: there is no such pod (any more).
+  // The writes of an edge. False: the pod does not exist, or no longer exists.
   bool open_gate(const Effect& effect, const EffectPod& pod);
   bool evict(const Effect& effect, const EffectPod& pod);
-  // The service does not know this pod of the launcher: it is stopped.
+  // Stops a pod of the launcher that the service does not know.
   void stop(const PodRef& ref);
-  // The service knows of this end: whoever made the pod may delete it.
+  // Says that the service knows the end of the pod. The pod may be deleted from now on.
   void forget(const PodRef& ref);
 
   const std::map<std::string, NodeSpec>& nodes() const { return nodes_; }
   const std::map<std::string, TruePod>& pods() const { return pods_; }
   std::size_t live() const;
   std::int64_t free_gpus(const NodeSpec& node) const;
-  std::int64_t non_gpu_cpu(const std::string& node) const;  // of pods without GPUs
-  // What must never be, whatever happened to messages.
+  // Returns the CPU of pods without GPUs on the node, in thousandths.
+  std::int64_t non_gpu_cpu(const std::string& node) const;
+  // Returns what happened in the cluster although it must never happen, even if messages are lost.
   const std::vector<std::string>& complaints() const { return complaints_; }
-  // Pods that found no room where they had been placed.
+  // The number of pods that found no room on the node to which Subak sent them.
   std::size_t turned_away() const { return turned_away_; }
-  // Attempts of API jobs that were launched again after they had ended.
+  // The number of attempts of API jobs that were launched again after their end.
   std::size_t launched_twice() const { return launched_twice_; }
   const std::vector<TruePod>& ended() const { return ended_; }
 

@@ -16,26 +16,26 @@ namespace subak::fault {
 
 class Edge {
  public:
-  // Posts to the service; false: it takes nothing now.
+  // Posts an input to the service. False: the service accepts no input now.
   using Post = std::function<bool(in::Body, std::uint64_t session, ReplyFn)>;
   using Delivered = std::function<void(const Effect&)>;
-  // `number`: of the session that begins now, as the service's API gives one to each list_begin.
+  // Returns the number of the session that begins now. The API gives one to each list_begin.
   using NewSession = std::function<std::uint64_t()>;
   Edge(Cluster& cluster, sim::Rng& rng, const Faults& faults, Post post, NewSession number,
        Delivered delivered);
 
   bool connected() const { return stream_ != nullptr; }
-  // Subscribes and begins a list. May fail; then it is not connected.
+  // Subscribes to effects and begins a list. If that fails, the edge stays disconnected.
   void connect(Runtime& runtime, ClusterId id);
-  // What was on the way is lost, except what is late.
+  // Ends the connection. Messages in flight are lost, except those that a fault delays.
   void disconnect();
   void relist();
-  // Sends one event, or delivers one that is late.
+  // Sends the next event, or a delayed one.
   void send();
   // Carries out one effect.
   void carry_out();
   void heal(const Faults& none);
-  // Sends and carries out all there is. False: there was nothing.
+  // Sends all events and carries out all effects. False: there were none.
   bool pump();
 
  private:

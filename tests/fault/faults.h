@@ -9,46 +9,46 @@
 namespace subak::fault {
 
 struct Faults {
-  // What the cluster's edge reports.
+  // Faults of the reports of the cluster's edge.
   bool lose = false, repeat = false, reorder = false, delay = false;
-  bool disconnect = false;   // and so lists at any time
-  bool vanish = false;       // ended pods are deleted while nobody looks
-  bool second_edge = false;  // another edge takes over, and the first goes on
-  // What the edge is asked to do.
+  bool disconnect = false;   // the edge reconnects at any time, and then lists again
+  bool vanish = false;       // ended pods are deleted while no edge watches
+  bool second_edge = false;  // another edge takes over, and the first one continues
+  // Faults of the effects that the edge gets.
   bool lose_effects = false, repeat_effects = false, delay_effects = false;
-  // The service.
+  // Faults of the service.
   bool slow_store = false, failing_store = false, crash = false, small_mailbox = false;
   bool slow_follower = false;
-  bool clock = false;  // the wall clock jumps, both ways
-  // The world.
-  bool nodes = false;    // come, go, fall silent, lose GPUs
-  bool foreign = false;  // pods that run without us
-  bool edits = false;    // accounts, limits, modes, drains
-  bool retries = false;  // users ask twice
+  bool clock = false;  // the wall clock jumps forward and back
+  // Faults and events of the cluster and of users.
+  bool nodes = false;    // nodes come, go, fall silent and lose GPUs
+  bool foreign = false;  // pods run without Subak
+  bool edits = false;    // edits of accounts, limits, modes and drains
+  bool retries = false;  // users repeat requests
 
   static Faults draw(sim::Rng& rng);
   static Faults none() { return {}; }
-  // Nothing keeps the service from knowing when exactly each pod began and ended.
+  // True if no fault hides the exact begin and end of a pod from the service.
   bool exact_times() const {
     return !(lose || delay || reorder || vanish || clock || nodes || foreign || edits);
   }
   std::string text() const;
 };
 
-// The same for replicas that share a database; a world of one has none of them.
+// Faults of replicas that share a database. A world with one process has none of them.
 struct ReplicaFaults {
-  bool sleep = false;  // a process gets no time for a while
-  bool cut = false;    // one does not reach the database
-  bool away = false;   // nobody does
-  bool kill = false;   // a process dies, also with a batch on its way
-  bool stop = false;   // one is stopped as asked
+  bool sleep = false;  // a process is suspended for a while
+  bool cut = false;    // one process cannot reach the database
+  bool away = false;   // no process can reach the database
+  bool kill = false;   // a process dies, perhaps during a commit
+  bool stop = false;   // a process stops on request
 
   static ReplicaFaults draw(sim::Rng& rng);
   static ReplicaFaults all() { return {true, true, true, true, true}; }
   std::string text() const;
 };
 
-// The members by name, once for all.
+// Calls a function for each member with its name. This is the only list of the members.
 template <class F, class V>
 requires requires(F faults) { faults.sleep; }
 void each_fault(F& faults, V visit) {

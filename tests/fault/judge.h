@@ -23,13 +23,14 @@ class Judge {
  public:
   Judge(FaultStore& store, bool trace);
 
-  // Of the next process that leads, which knows what this one knew; recovered() is for that to call.
+  // Returns the judge of the next leader. It has the history of this judge. Call recovered() on it
+  // when the next leader has read the store.
   std::unique_ptr<Judge> successor() const;
 
   // --- the service's life ------------------------------------------------------------------------
-  void crashed();                        // nothing is left but the store
+  void crashed();                        // the process died; only the store is left
   void recovered();                      // a new process has read the store
-  void posted(const std::string& post);  // the runtime has taken it
+  void posted(const std::string& post);  // the runtime has accepted this post
   void saw(const Input& input);
   void released(const Released& batch);
   // --- what it shows -----------------------------------------------------------------------------
@@ -38,16 +39,17 @@ class Judge {
   void viewed(const View& view);
 
   void wrong(const std::string& what);
-  void say(const std::string& what) const;  // into the trace
-  // All that is wrong so far, also in the store and the oracle; empty: nothing.
+  void say(const std::string& what) const;  // writes a line into the trace
+  // Returns all mistakes so far, including those that the store and the oracle found; empty: none.
   std::vector<std::string> mistakes();
-  // As the service's own is, at the last input.
+  // The judge's engine, which must equal the service's engine after the last input.
   const Engine& engine() const { return *engine_; }
-  // True while it leads and GPUs are claimed.
+  // True if the process leads and there are claims.
   bool has_claims() const { return engine_ != nullptr && !engine_->claims("").empty(); }
   bool some_node_is_backed_off() const { return !memory_.books.bars.empty(); }
-  // At the end: the whole history folds to the same state, sums and request ids are right.
-  // `ids_last`: no leap of the clock has made the service forget request ids (limits::kRequestIdLifeMs).
+  // Call it at the end. Checks that all facts from the first one on give the same state, and that
+  // sums and request ids are right. `ids_last`: no leap of the clock has made the service forget
+  // request ids (limits::kRequestIdLifeMs).
   void audit(bool ids_last = true);
 
  private:

@@ -16,21 +16,23 @@
 
 namespace subak::fault {
 
-// It waits for its store, follows who leads, leads, or has led and does not know yet that it does no longer.
+// The process waits for its store, follows the leader, or leads. Or another process leads already,
+// and this process does not know it yet.
 struct Replica {
   Replica(Database& database, const Clock& clock, std::string name)
       : store(database, clock, std::move(name)) {}
 
   SharedFaultStore store;
-  Judge* judge = nullptr;  // of what it does once it leads
+  Judge* judge = nullptr;  // judges the process once it leads
   std::unique_ptr<Follower> follower;
   std::unique_ptr<Runtime> runtime;
   std::unique_ptr<Standby> standby;
   bool follows = false;
   std::uint64_t last_session = 0;
-  std::optional<ClockReading> believed;  // service's time and true one, since the wall clock was
-  std::int64_t asleep_until_ms = 0;      // boot clock
-  bool is_dead = false;                  // it has asked for the end of the process
+  // The service's time and the true time when the service began to trust the wall clock.
+  std::optional<ClockReading> believed;
+  std::int64_t asleep_until_ms = 0;  // boot clock
+  bool is_dead = false;              // the process has ended itself
 
   bool has_led() const { return judge != nullptr; }
   bool is_asleep(const Clock& clock) const { return clock.boot_ms() < asleep_until_ms; }

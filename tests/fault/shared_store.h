@@ -24,12 +24,12 @@ struct Database {
   FaultStore facts;
   bool is_away = false;
   std::int64_t epoch = 0;
-  std::string holder;  // empty: the lead was given up
+  std::string holder;  // the leader; empty: the leader gave up the lead
   std::int64_t beats = 0;
-  std::map<std::int64_t, std::int64_t> ended_ms;  // epochs that were raised, and when, boot clock
+  std::map<std::int64_t, std::int64_t> ended_ms;  // when each former epoch ended, by the boot clock
 
   void raise(const std::string& who, std::int64_t now_ms);
-  // A batch that its sender did not live to see the end of: it may arrive at any time.
+  // A batch whose sender died before the answer. It may arrive at any later time.
   struct Late {
     std::int64_t epoch = 0;
     std::vector<Fact> facts;
@@ -40,22 +40,22 @@ struct Database {
 
 class SharedFaultStore final : public SharedStore {
  public:
-  // Both outlive it. `name`: as which process it leads.
+  // `database` and `clock` must outlive this object. `name`: the name of the process.
   SharedFaultStore(Database& database, const Clock& clock, std::string name);
 
-  // No word goes through in either direction.
+  // True: no message passes in either direction.
   bool is_cut_off = false;
-  // The next commit is sent, and its sender dies before the answer.
+  // True: the process sends the next commit, and dies before the answer.
   bool dies_with_it = false;
 
   bool reaches() const { return !is_cut_off && !database_.is_away; }
   std::int64_t epoch() const { return epoch_; }
   bool is_leader() const { return leads() && database_.epoch == epoch_; }
-  // How long ago the epoch that this one led under was raised by another, in milliseconds; nothing: it was not.
+  // Returns how long ago another process took the lead from this one, in ms; nullopt: none did.
   std::optional<DurationMs> lost_for_ms() const;
-  // Leads, as the one process that a file store has.
+  // Takes the lead without a check, like the only process of a file store.
   void lead_alone();
-  // A sign of life. False: another leads, which ends the process.
+  // Sends a heartbeat. False: another process leads, so this process must end.
   bool beat();
 
   Result<bool> try_lead() override;

@@ -14,16 +14,16 @@
 
 namespace subak::fault {
 
-// What is wrong with a store on purpose, to see that the judges find it.
+// A deliberate mistake of a store. Tests check that the judges find it.
 enum class Planted {
   kNothing,
-  kLies,              // says "durable" of a batch that a crash still loses
-  kLosesTail,         // a restart does not get the last fact back
-  kSpoilsCheckpoint,  // a checkpoint has another priority of a job
-  kSpoilsFact,        // a job is stored with another priority
-  // Where processes share a database:
-  kNoEpochCheck,  // a batch is taken whoever leads
-  kUnconfirmed,   // what is shown without a commit rests on nothing
+  kLies,              // reports a batch as durable that a crash still loses
+  kLosesTail,         // a restart does not find the last fact
+  kSpoilsCheckpoint,  // a checkpoint has another priority for a job
+  kSpoilsFact,        // a fact has another priority for a job
+  // Only for processes that share a database:
+  kNoEpochCheck,  // accepts a batch of a process that does not lead
+  kUnconfirmed,   // confirms the lead of a process without a check
 };
 
 class FaultStore final : public Store {
@@ -31,7 +31,7 @@ class FaultStore final : public Store {
   explicit FaultStore(Planted planted) : planted_(planted) {}
   Planted planted() const { return planted_; }
 
-  // What becomes of the next commits.
+  // What happens to the next commits.
   enum class Fate { kKept, kLost, kKeptButFailed };
   Fate fate = Fate::kKept;
   bool checkpoints_fail = false;
@@ -73,17 +73,17 @@ class FaultStore final : public Store {
   }
   std::string describe() const override { return "faults"; }
 
-  // The process has died.
+  // Says that the process has died.
   void crash() {
     cache_.clear();
     if (planted_ == Planted::kLosesTail && !facts_.empty()) facts_.pop_back();
   }
-  // What a crash at this instant would leave.
+  // Returns the last fact that a crash at this moment would leave.
   std::uint64_t durable_seq() const { return facts_.empty() ? 0 : facts_.back().seq; }
   const std::vector<Fact>& facts() const { return facts_; }
 
   std::vector<std::string> complaints;
-  std::string told;  // beside the checkpoint; whoever likes may spoil it
+  std::string told;  // the calibration beside the checkpoint; a test may change it
 
  private:
   class Reader final : public FactsReader {

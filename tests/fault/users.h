@@ -19,23 +19,23 @@ class Users {
   using Wrong = std::function<void(const std::string&)>;
   Users(sim::Rng& rng, const Faults& faults, Post post, Wrong wrong);
 
-  // The world before anything happens: cluster, policy, accounts. `reclaims`: the policy takes GPUs
-  // back. That draws nothing, so the rest of the world is the same.
+  // Returns the inputs that set up a world: cluster, policy and accounts. `reclaims`: the policy
+  // has `reclaim: on`. This needs no random number, so the rest of the world is the same.
   static std::vector<in::Body> set_up(sim::Rng& rng, bool reclaims);
   void act();
-  // Answers that were on their way are lost.
+  // Says that the service has crashed, so answers in flight are lost.
   void crashed();
-  // Faults are over: asks again for what was never answered. False: nothing is left to ask.
+  // Call it after the last fault. Repeats the requests without an answer. False: there are none.
   bool finish();
-  // What was acknowledged: job ids by request id.
+  // The acknowledged jobs, by request id.
   const std::map<std::string, JobId>& submitted() const { return submitted_; }
   const std::map<std::string, JobId>& cancelled() const { return cancelled_; }
 
  private:
   struct Request {
     Input input;
-    bool asked = false;     // and the answer may come
-    bool answered = false;  // kept to ask twice
+    bool asked = false;     // the request was sent, and its answer may come
+    bool answered = false;  // answered; stored so that the user can repeat the request
     Reply reply;
   };
   in::Body choose();

@@ -30,44 +30,46 @@ struct WorldOptions {
   bool trace = false;
   int steps = 1500;
   std::size_t replicas = 1;
-  bool faults = true;  // false: none of them happens by itself
-  // The clock of who reports is set at any time, and the service is killed and starts by a wrong one: each from a day
-  // behind to a day ahead. What it reports is complete and in order, so the books must be exact.
+  bool faults = true;  // false: no fault happens by itself
+  // True: the clocks of the launcher and nodes are set at any time. The service is killed, and
+  // starts with a wrong clock. Each clock is up to a day behind or ahead. Reports are complete and
+  // in order, so the ledger must be exact.
   bool clocks = false;
-  // The policy takes GPUs back, after a minimum run of at most a minute.
+  // True: the policy has `reclaim: on`, with a minimum run of at most a minute.
   bool reclaims = false;
 };
 
 class World {
  public:
   explicit World(WorldOptions options);
-  // Until all is over or something is wrong. Empty: nothing is.
+  // Runs the world to its end, or to the first mistake. Returns the mistakes; empty: none.
   std::vector<std::string> run();
   std::string faults() const;
   const FaultStore& store() const { return database_.facts; }
-  // Times that a process began to lead.
+  // The number of times that a process began to lead.
   std::size_t leads() const { return judges_.size() - 1; }
   struct Counts {
     std::uint64_t posts = 0, starts = 0, inputs = 0;
-    // What became of all claims; of run().
+    // The claims of the run, and how they ended.
     ClaimHistory claims;
-    // How often each fault came over the process that led while there were claims.
+    // How often each fault hit the leader while there were claims.
     std::map<std::string, std::size_t> faults_in_claims;
   };
   const Counts& counts() const { return counts_; }
 
-  // --- by hand, instead of run() -------------------------------------------------------------------
+  // --- by hand, instead of run()
+  // -------------------------------------------------------------------
   void begin();
   void step();
   void database_is_away(bool away) { database_.is_away = away; }
   void pass_time(DurationMs ms);
   std::vector<std::string> end();
   const Cluster& cluster() const { return cluster_; }
-  // Asks each replica's webhook about a pod that may come in. What was not as it should be; empty: all was.
+  // Asks each replica's webhook about a pod that it must admit. Returns the mistakes; empty: none.
   std::string ask_webhooks() const;
 
  private:
-  // Somebody who reports what the cluster does and carries effects out: of one replica at a time.
+  // An edge that reports to one replica at a time, and carries out effects.
   struct Agent {
     Replica* at = nullptr;
     std::unique_ptr<Edge> edge;
@@ -134,19 +136,19 @@ class World {
   Faults faults_;
   ReplicaFaults replica_faults_;
   WorldClock clock_;
-  DurationMs skew_ms_ = 0;      // of the service's clock against the cluster's
-  DurationMs said_off_ms_ = 0;  // of the clock of who reports
+  DurationMs skew_ms_ = 0;      // the service's clock minus the cluster's clock
+  DurationMs said_off_ms_ = 0;  // the error of the clock of the reporter
   Database database_;
-  // Of each process that has led, in that order: one of its own, as it may go on without knowing that it leads no
-  // longer. The last is that of who leads.
+  // One judge for each process that has led, in this order. A former leader may continue without
+  // knowing that it no longer leads. The last judge is that of the present leader.
   std::vector<std::unique_ptr<Judge>> judges_;
   Cluster cluster_;
   std::vector<std::unique_ptr<Replica>> replicas_;
   Users users_;
   std::unique_ptr<Agent> agent_;
-  std::unique_ptr<Agent> old_agent_;  // does not know that another has taken over
+  std::unique_ptr<Agent> old_agent_;  // an edge that does not know that another edge has taken over
   std::vector<std::unique_ptr<Agent>> gone_agents_;
-  bool is_well_ = false;  // no more faults of replicas
+  bool is_well_ = false;  // true: replicas have no more faults
   Counts counts_;
 };
 
