@@ -123,6 +123,9 @@ struct AdmissionConfig {
   }
   // The PriorityClass that each gated pod gets instead of its own. Empty: pods keep their own.
   std::string pod_priority_class;
+  // True: pods of gangs get the annotations with which Karpenter and the cluster autoscaler do not
+  // remove a pod's node.
+  bool protect_gangs = false;
   // The accounts of queues. Empty: marks of other queue managers name no accounts. Of two entries
   // for a queue, the one with a namespace counts.
   std::vector<QueueAccount> queue_accounts;

@@ -70,6 +70,8 @@ struct PodAdditions {
   std::string priority_class;
   // Further annotations: what marks of other queue managers mean (stamps_of()).
   Stamps marks;
+  // True: a pod of a gang gets annotations that keep autoscalers from its node.
+  bool protect_gangs = false;
 };
 // Returns the patch that adds what the pod lacks of the gate and of `additions`.
 std::string pod_patch(const Review& review, const Pod& pod, const PodAdditions& additions);

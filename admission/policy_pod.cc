@@ -173,7 +173,7 @@ Decision gate_it(const Context& c, const Pod& pod, const Marks& marks,
   if (c.endpoint == Endpoint::kMutate) {
     d.patch = pod_patch(c.review, pod,
                         {account.spec.path, product, needs_domain(c, pod), c.config.device_claims,
-                         c.config.pod_priority_class, stamps_of(marks)});
+                         c.config.pod_priority_class, stamps_of(marks), c.config.protect_gangs});
     if (!product.empty()) {
       d.warn("a route of the cluster sends this pod to " + cut_text(product) +
              "; to choose yourself, name a product in nodeSelector[nvidia.com/gpu.product]");
@@ -234,6 +234,10 @@ std::string pod_patch(const Review& review, const Pod& pod, const PodAdditions& 
   if (reprioritize) {
     annotations.emplace_back(names::kOwnPriority, std::to_string(pod.kube_priority.value));
     annotations.emplace_back(names::kOwnPriorityClass, std::string(pod.kube_priority.class_name));
+  }
+  if (additions.protect_gangs && pod.gang.size > 1) {
+    stamp_note(pod, "karpenter.sh/do-not-disrupt", "true", annotations);
+    stamp_note(pod, "cluster-autoscaler.kubernetes.io/safe-to-evict", "false", annotations);
   }
   PatchWriter patch;
   if (!pod.has_metadata) patch.add("/metadata", "{}");

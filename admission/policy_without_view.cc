@@ -33,7 +33,8 @@ Decision decide_without_view(const AdmissionConfig& config, Endpoint endpoint,
   const bool asks_domain = pod.in_domain() && pod.shape.kind == GpuKind::kWhole &&
                            pod.claims.device.empty() && pod.claims.domain_template.empty();
   if (endpoint == Endpoint::kMutate)
-    d.patch = policy::pod_patch(review, pod, {"", "", asks_domain, config.device_claims, "", {}});
+    d.patch = policy::pod_patch(
+        review, pod, {"", "", asks_domain, config.device_claims, "", {}, config.protect_gangs});
   if (!d.patch.empty()) d.verdict = Verdict::kPatched;
   d.warn(std::string(kWhy) +
          "this pod is gated, and Subak decides about it when the leader answers again");

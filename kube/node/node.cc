@@ -152,6 +152,8 @@ class NodeReader {
     std::move(causes.begin(), causes.end(), std::back_inserter(why));
     causes = gpu_operator_causes(spec_);
     std::move(causes.begin(), causes.end(), std::back_inserter(why));
+    causes = autoscaler_causes(spec_);
+    std::move(causes.begin(), causes.end(), std::back_inserter(why));
     for (const std::string& type : faults_) why.push_back("condition " + type);
     if (none_works) {
       spec_.unhealthy_gpus = 0;

@@ -31,6 +31,7 @@
 //     - nvidia.com/mig.config names another configuration than the node offers (node_mig.h)
 //     - nvidia.com/gpu.deploy.device-plugin is paused-for-mig-change
 //     - the GPU Operator upgrades the driver, or has paused its parts (node_operator.h)
+//     - Karpenter or the cluster autoscaler removes the node (node_operator.h)
 //     - a condition of KubeNodeOptions::fatal_conditions is True
 //     - none of its GPUs is allocatable. Then its GPUs count as healthy, because no field says
 //       which GPUs are not; pods on the node stay. If none is installed either, the labels of

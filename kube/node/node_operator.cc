@@ -83,6 +83,16 @@ std::vector<std::string> gpu_operator_causes(const NodeSpec& node) {
   return causes;
 }
 
+std::vector<std::string> autoscaler_causes(const NodeSpec& node) {
+  constexpr std::array<std::string_view, 3> kLeaving{
+      "karpenter.sh/disrupted", "karpenter.sh/disruption", "ToBeDeletedByClusterAutoscaler"};
+  for (const Taint& taint : node.taints) {
+    if (std::find(kLeaving.begin(), kLeaving.end(), taint.key) == kLeaving.end()) continue;
+    return {"an autoscaler removes the node: taint " + taint.key};
+  }
+  return {};
+}
+
 void add_unfit(NodeSpec& node, const std::vector<std::string>& causes) {
   for (const std::string& cause : causes) node.unfit += (node.unfit.empty() ? "" : ", ") + cause;
   node.unfit = cut_text(node.unfit, limits::kMaxTextBytes - kCutNoteBytes);

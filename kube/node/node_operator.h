@@ -32,6 +32,10 @@ bool upgrades_driver(const NodeSpec& node);
 // people.
 std::vector<std::string> gpu_operator_causes(const NodeSpec& node);
 
+// Returns the cause if an autoscaler has tainted the node because it will remove the node. A pod
+// that tolerates every taint would go there too. Sources: karpenter.sh v1 (disrupted) and v1beta1
+// (disruption); kubernetes/autoscaler cluster-autoscaler/utils/taints.
+std::vector<std::string> autoscaler_causes(const NodeSpec& node);
 // Adds causes to NodeSpec::unfit, and cuts a text that is too long.
 void add_unfit(NodeSpec& node, const std::vector<std::string>& causes);
 

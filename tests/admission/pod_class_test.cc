@@ -80,5 +80,21 @@ TEST(PodClass, NobodyElseWritesTheAnnotations) {
                 "metadata.annotations[subak.gpu/own-priority]");
 }
 
+TEST(GangProtection, MarksPodsOfGangsForAutoscalers) {
+  AdmissionConfig config;
+  config.protect_gangs = true;
+  const auto patch = [&](const std::string& notes) {
+    return create("", R"("name":"p","annotations":{)" + notes + "}", config).patch;
+  };
+  const std::string gang = R"("subak.gpu/job":"g","subak.gpu/gang-size":"2")";
+  EXPECT_THAT(patch(gang), HasSubstr(R"(karpenter.sh~1do-not-disrupt","value":"true")"));
+  EXPECT_THAT(patch(gang),
+              HasSubstr(R"(cluster-autoscaler.kubernetes.io~1safe-to-evict","value":"false")"));
+  EXPECT_THAT(patch(gang + R"(,"karpenter.sh/do-not-disrupt":"false")"),
+              Not(HasSubstr("do-not-disrupt")))
+      << "the user decides";
+  EXPECT_THAT(patch(R"("a":"b")"), Not(HasSubstr("safe-to-evict"))) << "a single pod";
+}
+
 }  // namespace
 }  // namespace subak

@@ -309,6 +309,23 @@ TEST(KubeNode, WhatKeepsNewWorkAwayIsNamed) {
   EXPECT_TRUE(one(ailing(state + "pending\"")).ready) << "the node itself is well";
 }
 
+TEST(KubeNode, ANodeThatAnAutoscalerRemovesGetsNothingNew) {
+  const auto tainted = [](const std::string& key, const std::string& effect) {
+    std::string node = ailing("");
+    const std::string_view status = R"("status":{)";
+    node.insert(node.find(status),
+                R"("spec":{"taints":[{"key":")" + key + R"(","effect":")" + effect + "\"}]},");
+    return one(node).unfit;
+  };
+  EXPECT_EQ(tainted("karpenter.sh/disrupted", "NoSchedule"),
+            "an autoscaler removes the node: taint karpenter.sh/disrupted");
+  EXPECT_EQ(tainted("ToBeDeletedByClusterAutoscaler", "NoSchedule"),
+            "an autoscaler removes the node: taint ToBeDeletedByClusterAutoscaler");
+  EXPECT_EQ(tainted("DeletionCandidateOfClusterAutoscaler", "PreferNoSchedule"), "")
+      << "only a candidate";
+  EXPECT_EQ(tainted("example.com/gpu", "NoSchedule"), "");
+}
+
 TEST(KubeNode, FatalConditionsAreAList) {
   const auto condition = [](const std::string& type, const std::string& status) {
     return R"(,{"type":")" + type + R"(","status":")" + status + "\"}";

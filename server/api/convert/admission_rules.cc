@@ -20,8 +20,8 @@ bool fits(Check& check, const char* field, const Items& items, std::size_t most)
 
 void put_rules(const View& view, const AdmissionConfig& config, v1::AdmissionRules* out) {
   const auto& [gpu_kinds, schedulers, runtime_classes, own_user, break_glass_group, suspend_owners,
-               alignment, alignment_namespaces, pod_priority_class, queue_accounts, routes,
-               device_claims, unknown_cluster, for_nvlink] = config;
+               alignment, alignment_namespaces, pod_priority_class, protect_gangs, queue_accounts,
+               routes, device_claims, unknown_cluster, for_nvlink] = config;
   for (const std::string& ns : view.policy.system_namespaces) out->add_system_namespaces(ns);
   for (const PriorityClass& one : view.policy.priority_classes) {
     v1::PriorityClass* const row = out->add_priority_classes();
@@ -46,6 +46,7 @@ void put_rules(const View& view, const AdmissionConfig& config, v1::AdmissionRul
   out->set_unknown_cluster(static_cast<v1::UnknownCluster>(static_cast<int>(unknown_cluster) + 1));
   out->set_compute_domains_for_nvlink(for_nvlink);
   out->set_pod_priority_class(pod_priority_class);
+  out->set_protect_gangs(protect_gangs);
   for (const QueueAccount& entry : queue_accounts) {
     v1::QueueAccount* const row = out->add_queue_accounts();
     row->set_namespace_(entry.ns);
@@ -94,6 +95,7 @@ void get_rules(Check& check, const v1::AdmissionRules& rules, View& view, Admiss
       get_enum<UnknownCluster>(check, "unknown_cluster", rules.unknown_cluster());
   config.compute_domains_for_nvlink = rules.compute_domains_for_nvlink();
   config.pod_priority_class = check.name("pod_priority_class", rules.pod_priority_class(), false);
+  config.protect_gangs = rules.protect_gangs();
   if (!fits(check, "queue_accounts", rules.queue_accounts(), limits::kMaxNamespaceModes)) return;
   for (int i = 0; i < rules.queue_accounts_size() && check.ok(); ++i) {
     const auto entry = check.in("queue_accounts", i);

@@ -101,6 +101,8 @@ TEST(AdmissionSnapshot, TheLeadersConfigurationCounts) {
   config.device_claims = DeviceClaims::kDeny;
   config.compute_domains_for_nvlink = true;
   config.pod_priority_class = "subak-gpu";
+  config.protect_gangs = true;
+  config.queue_accounts = {{"team-a", "main", "ml.vision"}, {"", "other", "ml"}};
   config.unknown_cluster = UnknownCluster::kDeny;
   config.alignment = Alignment::kDeny;
   config.alignment_namespaces = {{"team-*", Alignment::kOff}};
@@ -116,6 +118,8 @@ TEST(AdmissionSnapshot, TheLeadersConfigurationCounts) {
   EXPECT_EQ(copy.config->device_claims, DeviceClaims::kDeny);
   EXPECT_TRUE(copy.config->compute_domains_for_nvlink);
   EXPECT_EQ(copy.config->pod_priority_class, "subak-gpu");
+  EXPECT_TRUE(copy.config->protect_gangs);
+  EXPECT_EQ(copy.config->queue_accounts, config.queue_accounts);
   EXPECT_EQ(copy.config->unknown_cluster, UnknownCluster::kDeny);
   EXPECT_EQ(copy.config->alignment, Alignment::kDeny);
   EXPECT_EQ(copy.config->alignment_namespaces, config.alignment_namespaces);
