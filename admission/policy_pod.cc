@@ -153,7 +153,11 @@ void add_warnings(const Context& c, const Pod& pod, const Marks& marks, const st
            std::string(names::kGangSize) + ": \"N\" is on its template");
   }
   warn_of_alignment(c, pod, d);
-  for (const Text key : pod.unknown_keys) {
+  for (const Text field : pod.not_read.constraints) {
+    d.warn(std::string(field) +
+           " is not read: kube-scheduler decides whether the node that Subak chooses suits it");
+  }
+  for (const Text key : pod.not_read.keys) {
     d.warn("\"" + cut_text(key, kShownKeyBytes) + "\" is no key of Subak and has no effect");
   }
 }

@@ -195,6 +195,14 @@ struct KubePriority {
   std::int32_t order() const { return own.value_or(value); }
 };
 
+// What a pod has and Subak does not read.
+struct NotRead {
+  // Keys with Subak's prefix that Subak does not know.
+  std::vector<Text> keys;
+  // Rules about other pods, such as "spec.affinity.podAffinity".
+  std::vector<Text> constraints;
+};
+
 // What a pod requests by DRA.
 struct PodClaims {
   // The first field of the pod that requests devices. Empty: there is none. Subak's own
@@ -254,8 +262,7 @@ struct Pod {
   PodStatus status;
   // Subak's keys, and the results of the reader
   PodKeys keys;
-  // Keys with Subak's prefix that Subak does not know.
-  std::vector<Text> unknown_keys;
+  NotRead not_read;
   Gang gang;
   // What the gang asks for beyond the shapes of its pods, such as a topology, from Subak's keys.
   GangTerms terms;

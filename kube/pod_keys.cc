@@ -51,7 +51,7 @@ void find_in(const TextPairs& pairs, bool labels, Pod& pod) {
     if (!name.starts_with(names::kPrefix)) continue;
     PodKey* key = key_slot(pod.keys, name);
     if (key == nullptr) {
-      if (!is_written_by_us(name)) pod.unknown_keys.push_back(name);
+      if (!is_written_by_us(name)) pod.not_read.keys.push_back(name);
     } else if (key->set) {
       key->conflict = key->conflict || key->value != value;
     } else {

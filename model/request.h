@@ -115,7 +115,11 @@ struct Taint {
 
 // A port of the node that a pod uses. Two pods on one node must not have the same port and protocol
 // on the same address.
+//
+// An entry can also stand for required anti-affinity: pods with the same entry never share a node.
+// Its protocol is kApart and a hash of the rule, and its port is 1.
 struct HostPort {
+  static constexpr std::string_view kApart = "anti-affinity/";
   std::int32_t port = 0;
   // "TCP", "UDP" or "SCTP". Empty: TCP.
   std::string protocol;

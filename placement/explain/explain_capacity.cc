@@ -285,6 +285,15 @@ namespace {
 // Stands for all extended resources of a pod. lacking_extended() finds which of them are missing.
 constexpr const char* kExtended = "extended";
 
+bool has_anti_affinity(const GangRequest& request) {
+  return std::any_of(request.groups.begin(), request.groups.end(), [](const PodGroup& group) {
+    const auto& ports = group.shape.host_ports;
+    return std::any_of(ports.begin(), ports.end(), [](const HostPort& port) {
+      return port.protocol.starts_with(HostPort::kApart);
+    });
+  });
+}
+
 }  // namespace
 
 // Adds a reason for each resource that alone prevents the start although enough GPUs are free. If
@@ -295,19 +304,22 @@ void Explainer::node_resources() {
     const char* name;
     bool Ignore::*flag;
   };
-  static constexpr Resource kResources[] = {{kCpuResource, &Ignore::cpu},
-                                            {kMemoryResource, &Ignore::memory},
-                                            {"pods", &Ignore::pods},
-                                            {kExtended, &Ignore::extended},
-                                            {"host-ports", &Ignore::ports}};
+  const char* const ports = has_anti_affinity(shape_.request())
+                                ? "nodes without pods of its anti-affinity"
+                                : "host-ports";
+  const Resource resources[] = {{kCpuResource, &Ignore::cpu},
+                                {kMemoryResource, &Ignore::memory},
+                                {"pods", &Ignore::pods},
+                                {kExtended, &Ignore::extended},
+                                {ports, &Ignore::ports}};
   const std::size_t before = reasons_.size();
-  for (const Resource& resource : kResources) {
+  for (const Resource& resource : resources) {
     Ignore only = kOnlyGpus;
     only.headroom = false;
     only.*resource.flag = false;
     if (!works(only)) lacking(resource.name);
   }
-  for (const Resource& resource : kResources) {
+  for (const Resource& resource : resources) {
     if (reasons_.size() != before) break;
     Ignore without;
     without.*resource.flag = true;

@@ -245,13 +245,13 @@ TEST(PodKeys, Values) {
   EXPECT_EQ(r.pod.terms.segment, 4u);
   EXPECT_EQ(r.pod.time_limit_ms, 60 * kHourMs);
   EXPECT_EQ(pod_record(r.pod, false).priority_class, "high");
-  EXPECT_EQ(r.pod.unknown_keys, (std::vector<Text>{"subak.gpu/foo"}));
+  EXPECT_EQ(r.pod.not_read.keys, (std::vector<Text>{"subak.gpu/foo"}));
 }
 
 TEST(PodKeys, KeysOfLaterVersionsAreUnknown) {
   const Read r(keyed(R"("subak.gpu/checkpoint-interval":"x","subak.gpu/replace-within":"")"));
   EXPECT_EQ(r.mistake(), "");
-  EXPECT_EQ(r.pod.unknown_keys,
+  EXPECT_EQ(r.pod.not_read.keys,
             (std::vector<Text>{"subak.gpu/checkpoint-interval", "subak.gpu/replace-within"}));
 }
 
@@ -279,7 +279,7 @@ TEST(PodKeys, MixedProductsAndBalanced) {
   EXPECT_EQ(both.mistake(), "");
   EXPECT_TRUE(both.pod.terms.mixed_products);
   EXPECT_TRUE(both.pod.terms.balanced);
-  EXPECT_TRUE(both.pod.unknown_keys.empty());
+  EXPECT_TRUE(both.pod.not_read.keys.empty());
   const Read neither(keyed(R"("subak.gpu/mixed-products":"false","subak.gpu/balanced":"false")"));
   EXPECT_EQ(neither.mistake(), "");
   EXPECT_FALSE(neither.pod.terms.mixed_products);
@@ -318,7 +318,7 @@ TEST(PodKeys, ComputeDomain) {
   const Read r(keyed(R"("subak.gpu/compute-domain":"true")"));
   EXPECT_EQ(r.mistake(), "");
   EXPECT_TRUE(r.pod.terms.compute_domain);
-  EXPECT_TRUE(r.pod.unknown_keys.empty());
+  EXPECT_TRUE(r.pod.not_read.keys.empty());
   EXPECT_FALSE(Read(keyed(R"("subak.gpu/compute-domain":"false")")).pod.terms.compute_domain);
   EXPECT_THAT(Read(keyed(R"("subak.gpu/compute-domain":"cd-1")")).mistake(),
               HasSubstr(R"(was "cd-1", want "true" or "false")"));
@@ -334,7 +334,7 @@ TEST(PodKeys, TheOwnPriorityOfAPodIsItsAnnotation) {
     const Read r(test::pod(container("nvidia.com/gpu", "1"),
                            R"("name":"p","annotations":{)" + std::string(annotations) + "}",
                            R"(,"priority":1000000000,"priorityClassName":"subak-gpu")"));
-    EXPECT_TRUE(r.pod.unknown_keys.empty());
+    EXPECT_TRUE(r.pod.not_read.keys.empty());
     return pod_record(r.pod, false).priority;
   };
   EXPECT_EQ(order(R"("subak.gpu/own-priority":"-5","subak.gpu/own-priority-class":"low")"), -5);

@@ -97,7 +97,7 @@ class PodKeysOfThePage : public ::testing::Test {
     text_ = test::pod(test::container("nvidia.com/gpu", "1"),
                       R"("name":"p","namespace":"a","annotations":{)" + keys + "}");
     const Pod pod = read_pod(parser_.parse(text_), {});
-    EXPECT_THAT(pod.unknown_keys, ::testing::IsEmpty());
+    EXPECT_THAT(pod.not_read.keys, ::testing::IsEmpty());
     std::string mistakes;
     for (const Error& mistake : pod.mistakes) mistakes += "mistake: " + mistake.message() + "\n";
     // The webhook judges the priority, because it needs the policy.

@@ -79,6 +79,10 @@ TEST(Explain, ResourcesBesideTheGpus) {
   ASSERT_EQ(reasons.size(), 1u);
   EXPECT_EQ(reasons[0].token, ReasonToken::kNodeResources);
   EXPECT_EQ(reasons[0].subject, "host-ports");
+  ports.groups[0].shape.host_ports = {{80, "", ""}, {1, "anti-affinity/7", ""}};
+  reasons = explain(f, ports);
+  ASSERT_EQ(reasons.size(), 1u);
+  EXPECT_EQ(reasons[0].subject, "nodes without pods of its anti-affinity");
 }
 
 // What one pod asks for and no node has is the one reason, with its name and amounts.
