@@ -92,23 +92,27 @@ std::string new_token() {
 }
 
 // Leaves existing files as they are. A new CA or token would lock out the clients that use the old
-// one.
-int make_keys(Session& s, const std::string& folder) {
+// one. With `with_tls` false, cert-manager makes the certificate.
+int make_keys(Session& s, const std::string& folder, bool with_tls) {
   const std::string tls = folder + "/tls", tokens = folder + "/tokens";
   std::error_code error;
   std::filesystem::create_directories(tokens, error);
   if (error || ::chmod(folder.c_str(), 0700) != 0) throw not_written(folder);
-  const auto pair = keep_self_signed(tls, {kLeaderName, kReplicaNames}, now_ms());
-  if (!pair) throw usage_failure("--keys: " + pair.error().message(), "name a folder of yours");
+  if (with_tls) {
+    const auto pair = keep_self_signed(tls, {kLeaderName, kReplicaNames}, now_ms());
+    if (!pair) throw usage_failure("--keys: " + pair.error().message(), "name a folder of yours");
+  }
   if (!std::filesystem::exists(tokens + "/tokens", error)) {
     const std::string token = new_token();
     write_secret(tokens + "/token", token + "\n");
     write_secret(tokens + "/tokens", token + " viewer replicas\n");
   }
   const auto from = [](const std::string& file) { return " --from-file=" + file; };
-  s.out() << "kubectl create secret generic -n subak-system subak-tls" << from(tls + "/tls.crt")
-          << from(tls + "/tls.key") << from(tls + "/ca.crt") << "\n"
-          << "kubectl create secret generic -n subak-system subak-tokens"
+  if (with_tls) {
+    s.out() << "kubectl create secret generic -n subak-system subak-tls" << from(tls + "/tls.crt")
+            << from(tls + "/tls.key") << from(tls + "/ca.crt") << "\n";
+  }
+  s.out() << "kubectl create secret generic -n subak-system subak-tokens"
           << from(tokens + "/tokens") << from(tokens + "/token") << "\n";
   return kExitDone;
 }
@@ -118,14 +122,18 @@ int install(Session& s, InstallCommand o) {
     throw usage_failure("install: want --print or --keys DIR",
                         "subak install --print ... | kubectl apply -f -");
   }
-  if (!o.keys.empty()) return make_keys(s, o.keys);
+  if (!o.keys.empty()) return make_keys(s, o.keys, !o.manifests.cert_manager);
   o.manifests.kubernetes_minor = minor_of(o.kubernetes);
   read_parts(o, o.manifests.parts);
-  if (is_registered(o.manifests)) {
+  if (o.manifests.cert_manager && !o.ca_file.empty()) {
+    throw usage_failure("--ca: want no CA with --cert-manager: cert-manager writes it",
+                        "give one of the two options");
+  }
+  if (is_registered(o.manifests) && !o.manifests.cert_manager) {
     if (o.ca_file.empty()) {
       throw usage_failure("--ca: want the CA that signed the webhook's certificate",
                           "it is tls/ca.crt in the folder of --keys, or beside the state of a "
-                          "service that made its own certificate");
+                          "service that made its own certificate; or use --cert-manager");
     }
     o.manifests.ca_pem = read_input(o.ca_file);
     if (o.manifests.ca_pem.find("-----BEGIN CERTIFICATE-----") == std::string::npos) {
@@ -164,6 +172,10 @@ void add_install(Command root) {
            "PEM file with the CA of the webhook's certificate; while you change the CA, a file "
            "with both CAs",
            "FILE");
+  c.flag(
+      "--cert-manager", o->manifests.cert_manager,
+      "let cert-manager make the certificate of the service in the cluster: --keys makes only the "
+      "token, and --print needs no --ca");
   c.option("--as", o->manifests.user, "the user name with which the service calls the API server",
            "USER");
   c.option("--break-glass-group", o->manifests.break_glass_group,

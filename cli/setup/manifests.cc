@@ -73,6 +73,9 @@ std::optional<Error> check(const ManifestOptions& o) {
   if (!o.url.empty() && (!o.url.starts_with("https://") || !is_plain(o.url, "-.:/[]%"))) {
     return wrong("url", o.url, "https://HOST:PORT, the webhook as kube-apiserver reaches it");
   }
+  if (o.cert_manager && !o.url.empty()) {
+    return wrong("cert-manager", "true", "no --url: cert-manager is for a service in the cluster");
+  }
   if (!o.image.empty() && !is_plain(o.image, "-._:/@")) {
     return wrong("image", o.image,
                  "an image of the service, such as registry.example.com/subak:0.1.0");
@@ -113,6 +116,7 @@ class Manifests {
       add(file("preflight.yaml"));
     }
     if (wants(ManifestPart::kService) && !o_.image.empty()) {
+      if (o_.cert_manager) add(file("certificates.yaml"));
       if (o_.state.empty()) {
         add(service());
         add(replicas());
@@ -167,10 +171,23 @@ class Manifests {
     fill_in(text, after, std::string(after) + " || k in " + listed(o_.gpu_kinds));
   }
 
-  void fill_webhook(std::string& text) const {
+  // Fills in the CA, or lets cert-manager fill it in. An empty caBundle in the manifest would remove
+  // the CA that cert-manager wrote, each time that an operator applies the manifest.
+  void fill_ca(std::string& text) const {
+    if (o_.cert_manager) {
+      fill_in(text, "      caBundle: \"\"\n", "");
+      fill_in(text, "\nwebhooks:\n",
+              "\n  annotations: {" + std::string(kInjectCa) + ": " + std::string(kCertificate) +
+                  "}\nwebhooks:\n");
+      return;
+    }
     std::string bundle;
     append_json_bytes(bundle, o_.ca_pem);
     fill_in(text, "caBundle: \"\"", "caBundle: " + bundle);
+  }
+
+  void fill_webhook(std::string& text) const {
+    fill_ca(text);
     for (const std::string_view path : {"mutate", "validate"}) {
       const std::string as_file = "url: https://HOST:9443/" + std::string(path) + "/CLUSTER";
       if (text.find(as_file) == std::string::npos) continue;

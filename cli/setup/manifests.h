@@ -36,8 +36,11 @@ struct ManifestOptions {
   // The address of the webhook: "https://10.0.0.5:9443". Empty: the address of the Service in the
   // cluster.
   std::string url;
-  // The CA of the webhook's certificate: one or more certificates.
+  // The CA of the webhook's certificate: one or more certificates. Empty if `cert_manager` is true.
   std::string ca_pem;
+  // True: cert-manager makes the certificate of the service in the cluster, and writes its CA into
+  // the webhooks.
+  bool cert_manager = false;
   // The image of the service. Empty: the service runs outside the cluster.
   std::string image;
   // The store: postgres://user@host/database. Empty: the store is a file, which only one pod can
@@ -64,6 +67,11 @@ struct ManifestOptions {
 inline constexpr int kOldestMinor = 29;
 inline constexpr int kPoliciesMinor = 30;
 inline constexpr int kGateMinor = 36;
+
+// The annotation with which a webhook asks cert-manager for its CA, and the namespace and name of
+// the Certificate in deploy/kubernetes/certificates.yaml.
+inline constexpr std::string_view kInjectCa = "cert-manager.io/inject-ca-from";
+inline constexpr std::string_view kCertificate = "subak-system/subak-tls";
 
 // Returns YAML documents for `kubectl apply -f -`. kInvalid names the wrong option. The function
 // quotes no value. Instead it refuses a value that would change the meaning of the text.

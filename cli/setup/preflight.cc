@@ -27,6 +27,7 @@ class Judge {
     other_managers();
     owners();
     webhooks();
+    own_webhooks();
     preemption();
     autoscalers();
     namespaces();
@@ -92,13 +93,14 @@ class Judge {
   }
 
   void rights() {
-    if (c_.denied.empty()) return;
-    if (!c_.has_rights) {
+    if (c_.own.denied.empty()) return;
+    if (!c_.own.has_rights) {
       say(Level::kWarning, "the service's user has no rights here yet", "",
           "`subak install --print --only access | kubectl apply -f -`; --as names another user");
       return;
     }
-    say(Level::kBlocker, "the service's user lacks rights that the service needs", some(c_.denied),
+    say(Level::kBlocker, "the service's user lacks rights that the service needs",
+        some(c_.own.denied),
         "apply `subak install --print --only access`; --as names another user");
   }
 
@@ -197,6 +199,26 @@ class Judge {
     if (!updates.empty()) {
       say(Level::kWarning, "webhooks on updates of pods with failurePolicy Fail", some(updates),
           "while one of them does not answer, no gate opens; exclude updates of schedulingGates");
+    }
+  }
+
+  void own_webhooks() {
+    std::vector<std::string> waiting, missing;
+    for (const auto& [name, injected] : c_.own.without_ca) {
+      (injected ? waiting : missing).push_back(name);
+    }
+    const bool has_manager = c_.groups.empty() || c_.groups.contains("cert-manager.io");
+    if (!waiting.empty() && !has_manager) {
+      say(Level::kBlocker, "Subak's webhooks wait for cert-manager, which the cluster lacks",
+          some(waiting), "install cert-manager, or run subak install --print --ca FILE");
+    } else if (!waiting.empty()) {
+      say(Level::kWarning, "cert-manager has not written the CA into Subak's webhooks",
+          some(waiting), "kubectl describe certificate -n subak-system subak-tls");
+    }
+    if (!missing.empty()) {
+      say(Level::kWarning, "Subak's webhooks have no caBundle", some(missing),
+          "subak install --print --ca FILE; without it, the API server uses the CAs of its "
+          "machine");
     }
   }
 

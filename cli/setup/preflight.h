@@ -108,10 +108,17 @@ struct ClusterFacts {
   std::vector<std::string> device_classes;
   // The settings of NVIDIA's GPU Operator, and the nodes of device plugin and DRA driver.
   GpuOperatorFacts gpu_operator;
-  // Rights that the service's user lacks: "patch pods".
-  std::vector<std::string> denied;
-  // True: the user has at least one of the rights.
-  bool has_rights = false;
+  // What the cluster has of Subak itself.
+  struct Own {
+    // Rights that the service's user lacks: "patch pods".
+    std::vector<std::string> denied;
+    // True: the user has at least one of the rights.
+    bool has_rights = false;
+    // Subak's webhooks without a caBundle, by name. The value is true if cert-manager should write
+    // the caBundle.
+    std::map<std::string, bool> without_ca;
+  };
+  Own own;
   // Kinds of objects that the caller may not read.
   std::vector<std::string> unread;
 };

@@ -2,6 +2,7 @@
 #include <charconv>
 
 #include "cli/setup/manifest_objects.h"
+#include "cli/setup/manifests.h"
 #include "cli/setup/preflight.h"
 #include "core/names.h"
 #include "kube/known_as.h"
@@ -132,10 +133,22 @@ class Reader {
     });
   }
 
+  void take_own_webhooks(json::Value configuration, json::Value list) {
+    const auto metadata = json::member(configuration, "metadata");
+    const auto marks = metadata ? json::member(*metadata, "annotations") : std::nullopt;
+    const bool injected = marks && !json::text(*marks, kInjectCa).empty();
+    json::each_item(list, [&](std::size_t, json::Value hook) {
+      if (json::text_in(hook, "clientConfig", "caBundle").empty()) {
+        facts_.own.without_ca[std::string(json::text(hook, "name"))] = injected;
+      }
+    });
+  }
+
   void take_webhooks(json::Value configuration, std::vector<ClusterFacts::Webhook>& out) {
     const std::string name(json::text_in(configuration, "metadata", "name"));
     const auto list = json::member(configuration, "webhooks");
-    if (!list || name == "subak" || name == "subak-update") return;
+    if (!list) return;
+    if (name == "subak" || name == "subak-update") return take_own_webhooks(configuration, *list);
     json::each_item(*list, [&](std::size_t, json::Value hook) {
       ClusterFacts::Webhook found{name, std::string(json::text(hook, "name"))};
       found.fails = json::text(hook, "failurePolicy") != "Ignore";
@@ -234,11 +247,11 @@ class Reader {
       }
       const auto status = json::member(root, "status");
       if (status && json::boolean(*status, "allowed")) {
-        facts_.has_rights = true;
+        facts_.own.has_rights = true;
         continue;
       }
-      facts_.denied.push_back(right.verb + " " + right.resource +
-                              (right.sub.empty() ? "" : "/" + right.sub));
+      facts_.own.denied.push_back(right.verb + " " + right.resource +
+                                  (right.sub.empty() ? "" : "/" + right.sub));
     }
   }
 

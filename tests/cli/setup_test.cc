@@ -104,6 +104,29 @@ TEST(Manifests, ByPartsAndInTheCluster) {
   EXPECT_EQ(print(o), "");  // no image
 }
 
+TEST(Manifests, CertManagerWritesTheCa) {
+  auto o = options();
+  o.url = "";
+  o.ca_pem = "";
+  o.cert_manager = true;
+  o.image = "registry.example.com/subak:0.1.0";
+  for (const int minor : {29, 36}) {
+    o.kubernetes_minor = minor;
+    const std::string text = print(o);
+    EXPECT_EQ(count(text, "caBundle: "), 0U);
+    EXPECT_EQ(
+        count(text, "\n  annotations: {cert-manager.io/inject-ca-from: subak-system/subak-tls}"),
+        minor == 29 ? 3U : 2U);
+    EXPECT_EQ(count(text, "kind: Certificate\n"), 2U);
+    EXPECT_LT(text.find("kind: Namespace\n"), text.find("kind: Certificate\n"));
+    EXPECT_LT(text.find("kind: Certificate\n"), text.find("kind: StatefulSet\n"));
+  }
+  o.image = "";
+  EXPECT_EQ(count(print(o), "kind: Certificate\n"), 0U) << "the certificate is the service's";
+  o.cert_manager = false;
+  EXPECT_EQ(count(print(o), "cert-manager"), 0U);
+}
+
 TEST(Manifests, AValueThatWouldMeanSomethingElseIsRefused) {
   const auto wrong = [](auto change) {
     auto o = options();
@@ -119,6 +142,7 @@ TEST(Manifests, AValueThatWouldMeanSomethingElseIsRefused) {
   EXPECT_EQ(wrong([](auto& o) { o.url = "http://10.0.0.5"; }), "--url");
   EXPECT_EQ(wrong([](auto& o) { o.image = "a\" b"; }), "--image");
   EXPECT_EQ(wrong([](auto& o) { o.kubernetes_minor = 28; }), "--kubernetes");
+  EXPECT_EQ(wrong([](auto& o) { o.cert_manager = true; }), "--cert-manager");
 }
 
 // What is granted and registered is what is asked after and taken away.
@@ -195,8 +219,8 @@ TEST(Preflight, AQuietClusterHasNothingToSay) { EXPECT_EQ(levels(judge(quiet(), 
 TEST(Preflight, Blockers) {
   auto c = quiet();
   c.minor = 28;
-  c.denied = {"patch pods"};
-  c.has_rights = true;
+  c.own.denied = {"patch pods"};
+  c.own.has_rights = true;
   c.device_classes = {"gpu.nvidia.com"};
   c.quotas = {{"team-a/limits", "team-a", "requests.nvidia.com/gpu", "8"}};
   const auto findings = judge(c, enforced());
@@ -205,9 +229,20 @@ TEST(Preflight, Blockers) {
   EXPECT_TRUE(says(findings, Level::kNote, "gpu.nvidia.com"));
   EXPECT_TRUE(says(findings, Level::kWarning, "team-a/limits (requests.nvidia.com/gpu: 8)"));
   EXPECT_EQ(findings.front().level, Level::kBlocker);
-  c.has_rights = false;
+  c.own.has_rights = false;
   EXPECT_TRUE(says(judge(c, enforced()), Level::kWarning, "no rights here yet"));
   EXPECT_EQ(findings.back().level, Level::kNote);
+}
+
+TEST(Preflight, OwnWebhooksWithoutACa) {
+  auto c = quiet();
+  c.groups = {"cert-manager.io"};
+  c.own.without_ca = {{"mutate.subak.gpu", true}};
+  EXPECT_TRUE(says(judge(c, enforced()), Level::kWarning, "cert-manager has not written the CA"));
+  c.groups = {"other.io"};
+  EXPECT_TRUE(says(judge(c, enforced()), Level::kBlocker, "which the cluster lacks"));
+  c.own.without_ca = {{"mutate.subak.gpu", false}};
+  EXPECT_TRUE(says(judge(c, enforced()), Level::kWarning, "no caBundle mutate.subak.gpu"));
 }
 
 TEST(Preflight, GpuNodesWithoutRdma) {
@@ -366,8 +401,8 @@ sharing:
 
 TEST(Preflight, OfManyAFewAreNamed) {
   auto c = quiet();
-  c.denied = {"a", "b", "c", "d", "e"};
-  c.has_rights = true;
+  c.own.denied = {"a", "b", "c", "d", "e"};
+  c.own.has_rights = true;
   EXPECT_TRUE(says(judge(c, enforced()), Level::kBlocker, "a, b, c and 2 more"));
 }
 

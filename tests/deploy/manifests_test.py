@@ -213,6 +213,7 @@ def main():
         versions = {"rbac.yaml": {"v1", "rbac.authorization.k8s.io/v1"}, "flow.yaml": {"flowcontrol.apiserver.k8s.io/v1"},
                     "priority-class.yaml": {"scheduling.k8s.io/v1"},
                     "preflight.yaml": {"rbac.authorization.k8s.io/v1"},
+                    "certificates.yaml": {"cert-manager.io/v1"},
                     "service.yaml": {"v1", "apps/v1", "networking.k8s.io/v1"},
                     "replicas.yaml": {"v1", "apps/v1", "policy/v1", "networking.k8s.io/v1"},
                     "service-database.yaml": {"v1", "apps/v1", "policy/v1", "networking.k8s.io/v1"}}  # fmt: skip
