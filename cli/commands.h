@@ -11,12 +11,13 @@ namespace subak::cli {
 
 void add_status(Command root);
 void add_account(Command root);
-void add_share(Command root);
+// With Program::kKubectl, the command is about the account of one namespace.
+void add_share(Command root, Program program);
 void add_budget(Command root);
 void add_job(Command root);
-void add_queue(Command root);
+void add_queue(Command root, Program program);
 void add_claims(Command root);
-void add_why(Command root);
+void add_why(Command root, Program program);
 void add_plan(Command root);
 void add_cluster(Command root);
 void add_usage(Command root);

@@ -18,5 +18,6 @@ int main(int argc, char** argv) {
   const subak::cli::Screen screen{std::cout, std::cerr, isatty(STDOUT_FILENO) == 1 && !plain,
                                   isatty(STDERR_FILENO) == 1 && !plain};
   std::ios::sync_with_stdio(false);
-  return subak::cli::run_cli(std::vector<std::string>(argv + 1, argv + argc), screen);
+  return subak::cli::run_cli(std::vector<std::string>(argv + 1, argv + argc), screen,
+                             subak::cli::program_of(argc > 0 ? argv[0] : ""));
 }

@@ -14,6 +14,10 @@ constexpr char kAbout[] =
     "subak COMMAND --help says more about a command.\n"
     "Exit codes: 0 done, 1 refused by the service, 2 usage, 3 unreachable, 4 not found.";
 
+constexpr char kAboutPlugin[] =
+    "As a plugin of kubectl, queue, share and why are about the account of one namespace: that of\n"
+    "--namespace, or of the kubeconfig's context.\n\n";
+
 void add_global_options(Command root, GlobalOptions& options) {
   root.option("--server", options.server.server,
               "address of subakd; if there are several replicas, name all, separated by commas",
@@ -28,15 +32,15 @@ void add_global_options(Command root, GlobalOptions& options) {
               {"table", "wide", "json", "yaml", "csv", "svg"});
 }
 
-void add_commands(Command root, const Parser& parser) {
+void add_commands(Command root, const Parser& parser, Program program) {
   add_status(root);
   add_account(root);
-  add_share(root);
+  add_share(root, program);
   add_budget(root);
   add_job(root);
-  add_queue(root);
+  add_queue(root, program);
   add_claims(root);
-  add_why(root);
+  add_why(root, program);
   add_plan(root);
   add_cluster(root);
   add_usage(root);
@@ -61,12 +65,18 @@ int fail(const Screen& screen, const Failure& failure) {
 
 }  // namespace
 
-int run_cli(const std::vector<std::string>& arguments, const Screen& screen) {
+Program program_of(std::string_view path) {
+  return path.substr(path.rfind('/') + 1) == kPluginName ? Program::kKubectl : Program::kSubak;
+}
+
+int run_cli(const std::vector<std::string>& arguments, const Screen& screen, Program program) {
   try {
     GlobalOptions options;
-    Parser parser("subak", kAbout);
+    const bool is_plugin = program == Program::kKubectl;
+    Parser parser(is_plugin ? "kubectl subak" : "subak",
+                  std::string(is_plugin ? kAboutPlugin : "") + kAbout);
     add_global_options(parser.root(), options);
-    add_commands(parser.root(), parser);
+    add_commands(parser.root(), parser, program);
     const Parsed parsed = parser.parse(arguments);
     if (!parsed.run) {
       screen.out << parsed.text;

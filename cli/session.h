@@ -18,6 +18,14 @@ namespace subak::cli {
 // The forms of --output. kWide is a table with more columns.
 enum class Form { kTable, kWide, kJson, kYaml, kCsv, kSvg };
 
+// How the user called the program.
+enum class Program {
+  // As `subak`.
+  kSubak,
+  // As `kubectl subak`, whose lists are about one namespace.
+  kKubectl,
+};
+
 // The options that every command has.
 struct GlobalOptions {
   ServerOptions server{"127.0.0.1:9444", "", ""};

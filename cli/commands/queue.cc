@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "cli/commands.h"
+#include "cli/namespace_scope.h"
 #include "cli/text/words.h"
 #include "core/reason.h"
 #include "subak/v1/job_service.pb.h"
@@ -14,6 +15,7 @@ struct QueueCommand {
   bool would = false;
   ListOptions list;
   WatchOptions watch;
+  NamespaceOptions where;
 };
 
 // The detail of this reason is the message of the cluster's scheduler. It appears nowhere else.
@@ -149,7 +151,7 @@ void show_queue(Session& s, const QueueCommand& o) {
 
 }  // namespace
 
-void add_queue(Command root) {
+void add_queue(Command root, Program program) {
   auto o = std::make_shared<QueueCommand>();
   Command c =
       root.add("queue", "list all waiting jobs, the next job first, and what each job waits for");
@@ -159,7 +161,11 @@ void add_queue(Command root) {
       "show the queue as if every namespace were in mode enforce, and which jobs would start next");
   add_limit(c, o->list);
   add_watch(c, o->watch);
-  c.run([o](Session& s) { return repeat(s, o->watch.seconds(), [&] { show_queue(s, *o); }); });
+  if (program == Program::kKubectl) add_namespace(c, o->where, true);
+  c.run([o, program](Session& s) {
+    if (program == Program::kKubectl && o->account.empty()) o->account = account_of(s, o->where);
+    return repeat(s, o->watch.seconds(), [&] { show_queue(s, *o); });
+  });
 }
 
 }  // namespace subak::cli

@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "cli/commands.h"
+#include "cli/namespace_scope.h"
 #include "cli/text/words.h"
 #include "subak/v1/account_service.pb.h"
 
@@ -12,6 +13,7 @@ struct ShareCommand {
   std::string account;
   bool accounts_only = false;
   WatchOptions watch;
+  NamespaceOptions where;
 };
 
 std::size_t depth_of(const std::string& path) {
@@ -90,7 +92,7 @@ void show_shares(Session& s, const ShareCommand& o) {
 
 }  // namespace
 
-void add_share(Command root) {
+void add_share(Command root, Program program) {
   auto o = std::make_shared<ShareCommand>();
   Command c =
       root.add("share", "what each account is due and what it has: shares, recent use, GPUs, rank");
@@ -98,7 +100,11 @@ void add_share(Command root) {
                       "only this account and the accounts below it; default: all accounts");
   c.flag("--accounts-only", o->accounts_only, "without users");
   add_watch(c, o->watch);
-  c.run([o](Session& s) { return repeat(s, o->watch.seconds(), [&] { show_shares(s, *o); }); });
+  if (program == Program::kKubectl) add_namespace(c, o->where, true);
+  c.run([o, program](Session& s) {
+    if (program == Program::kKubectl && o->account.empty()) o->account = account_of(s, o->where);
+    return repeat(s, o->watch.seconds(), [&] { show_shares(s, *o); });
+  });
 }
 
 }  // namespace subak::cli

@@ -3,6 +3,7 @@
 #include <string_view>
 
 #include "cli/commands.h"
+#include "cli/namespace_scope.h"
 #include "cli/text/table.h"
 #include "cli/text/words.h"
 #include "subak/v1/job_service.pb.h"
@@ -14,6 +15,7 @@ struct WhyCommand {
   std::string job;
   bool alternatives = false;
   WatchOptions watch;
+  NamespaceOptions where;
 };
 
 // Prints when the job's GPUs are expected to be free.
@@ -213,14 +215,21 @@ void explain(Session& s, const WhyCommand& o) {
 
 }  // namespace
 
-void add_why(Command root) {
+void add_why(Command root, Program program) {
   auto o = std::make_shared<WhyCommand>();
   Command c = root.add("why", "why a job waits: every reason, and the jobs that come before it");
-  c.argument("JOB", o->job, "such as 1-42");
+  const bool is_plugin = program == Program::kKubectl;
+  c.argument(
+      "JOB", o->job,
+      is_plugin ? "such as 1-42, or the name of a job or pod of the namespace" : "such as 1-42");
   c.flag("--alternatives", o->alternatives,
          "also show changes to the job that would start it sooner");
   add_watch(c, o->watch);
-  c.run([o](Session& s) { return repeat(s, o->watch.seconds(), [&] { explain(s, *o); }); });
+  if (is_plugin) add_namespace(c, o->where, false);
+  c.run([o, is_plugin](Session& s) {
+    if (is_plugin) o->job = job_of(s, o->where, o->job);
+    return repeat(s, o->watch.seconds(), [&] { explain(s, *o); });
+  });
 }
 
 }  // namespace subak::cli
