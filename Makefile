@@ -73,7 +73,7 @@ e2e: setup-run  ## against a real kube-apiserver and kube-scheduler; needs Go (A
 	@tools/build subakd subak
 	@kubernetes=$$(tests/e2e/build) && tests/e2e/e2e_test.py --kubernetes "$$kubernetes" $(ARGS)
 
-package: build  ## a Debian package and a container image's root file system, in build/package
+package: build  ## a Debian package, and a container image with its bill of materials, in build/package
 	@tools/package
 
 clean:  ## remove build/ (state under var/ stays)

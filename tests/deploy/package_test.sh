@@ -5,7 +5,7 @@
 # Exit 77 (skipped) where the tools of packages are missing; the root file system is entered only as root.
 set -euo pipefail
 tree=$1 programs=$2
-for tool in dpkg-deb dpkg-query strip objdump git; do
+for tool in dpkg-deb dpkg-query strip objdump git python3; do
   command -v "$tool" >/dev/null || { echo "skipped: no $tool"; exit 77; }
 done
 at=$(mktemp -d)
@@ -31,9 +31,11 @@ done
 dpkg-deb -x "$deb" "$at/deb"
 "$at/deb/usr/bin/subak" version | grep -q '^subak ' || fail "subak does not run"
 for file in lib/systemd/system/subakd.service etc/subak/subak.yaml usr/share/bash-completion/completions/subak \
-  usr/share/subak/kubernetes/webhooks.yaml usr/share/doc/subak/docs/install.md usr/share/doc/subak/docs/img/flow.svg; do
+  usr/share/subak/kubernetes/webhooks.yaml usr/share/subak/helm/subak/Chart.yaml usr/bin/kubectl_complete-subak usr/share/doc/subak/docs/install.md usr/share/doc/subak/docs/img/flow.svg; do
   [ -s "$at/deb/$file" ] || fail "no /$file in the package"
 done
+"$at/deb/usr/bin/kubectl-subak" queue --help | grep -q 'kubectl subak queue' || fail "kubectl-subak is no plugin"
+python3 "$tree/tests/deploy/sbom_test.py" "$tree" "$programs" "$at/out" || fail "the bill of materials"
 grep -q "subak-$(dpkg-deb -f "$deb" Version)-rootfs.tar.gz" "$at/out/Containerfile" || fail "Containerfile names another version"
 
 [ "$(id -u)" = 0 ] || { echo "not root: the root file system is not entered"; exit 0; }
