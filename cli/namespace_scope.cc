@@ -43,7 +43,7 @@ bool is_job_id(const std::string& text) {
   return dash != std::string::npos && digits(text.substr(0, dash)) && digits(text.substr(dash + 1));
 }
 
-// Jobs whose names begin the pod's name come first: a Job "train" has pods "train-0-x7k2p".
+// Jobs whose names begin the pod's name come first: the job "ns/train" has pods "ns/train-0-x7k2p".
 void sort_by_likeness(std::vector<v1::Job>& jobs, const std::string& pod) {
   std::stable_sort(jobs.begin(), jobs.end(), [&](const v1::Job& a, const v1::Job& b) {
     const auto like = [&](const v1::Job& j) {
@@ -109,6 +109,8 @@ std::string job_of(Session& s, const NamespaceOptions& options, const std::strin
   if (is_job_id(name)) return name;
   const bool is_pod = name.starts_with("pod/");
   const std::string wanted = is_pod ? name.substr(4) : name;
+  // Jobs that Subak read from pods have the namespace in their names, as pods have.
+  const std::string full = namespace_of(options) + "/" + wanted;
   v1::ListJobsRequest request;
   request.set_account(account_of(s, options));
   const auto answer = all_pages<v1::ListJobsResponse>(s, "JobService/ListJobs", request, 0,
@@ -117,7 +119,7 @@ std::string job_of(Session& s, const NamespaceOptions& options, const std::strin
   if (!is_pod) {
     std::vector<std::string> named;
     for (const v1::Job& job : jobs) {
-      if (job.spec().name() == wanted) named.push_back(job.id());
+      if (job.spec().name() == wanted || job.spec().name() == full) named.push_back(job.id());
     }
     if (named.size() == 1) return named.front();
     if (named.size() > 1) {
@@ -126,13 +128,12 @@ std::string job_of(Session& s, const NamespaceOptions& options, const std::strin
           "name one of " + named[0] + ", " + named[1] + ", ... or a pod");
     }
   }
-  sort_by_likeness(jobs, wanted);
-  const std::string pod = namespace_of(options) + "/" + wanted;
+  sort_by_likeness(jobs, full);
   for (std::size_t i = 0; i < jobs.size() && i < kMostJobs; ++i) {
-    if (has_pod(s, jobs[i].id(), pod)) return jobs[i].id();
+    if (has_pod(s, jobs[i].id(), full)) return jobs[i].id();
   }
   throw Failure{kExitNotFound,
-                "JOB: no job that has not ended has the name or the pod \"" + pod + "\"",
+                "JOB: no job that has not ended has the name or the pod \"" + full + "\"",
                 "kubectl subak queue lists the jobs; a pod without GPUs belongs to no job"};
 }
 

@@ -74,7 +74,7 @@ std::optional<Error> check(const ManifestOptions& o) {
     return wrong("url", o.url, "https://HOST:PORT, the webhook as kube-apiserver reaches it");
   }
   if (o.cert_manager && !o.url.empty()) {
-    return wrong("cert-manager", "true", "no --url: cert-manager is for a service in the cluster");
+    return wrong("cert-manager", "", "no --url: cert-manager is for a service in the cluster");
   }
   if (!o.image.empty() && !is_plain(o.image, "-._:/@")) {
     return wrong("image", o.image,

@@ -44,6 +44,8 @@ if "--" in words:
 files = [w.split("=", 1)[1] for w in words if w.startswith("--from-file=")]
 if name == "install":
     files += [w for w in words[:-1] if "/" in w]
+if name == "helm":
+    files += [words[2] + "/Chart.yaml"] + [w.split("=", 1)[1] for w in words if w.startswith("webhooks.ca=")]
 missing = [f for f in files if not os.path.exists(f)]
 if missing:
     sys.exit(f"{name}: no such file: {missing}")
@@ -55,7 +57,7 @@ if name == "kubectl" and words[:3] == ["apply", "-f", "-"]:
 elif name == "kubectl" and words[:1] == ["get"]:
     print("pod/subak-0")
 """
-PLAYED_NAMES = ("kubectl", "apt-get", "systemctl", "useradd", "runuser", "install")
+PLAYED_NAMES = ("kubectl", "helm", "apt-get", "systemctl", "useradd", "runuser", "install")
 
 _BLOCK = re.compile(r"^```(\w*)\n(.*?)^```$", re.M | re.S)
 

@@ -58,7 +58,9 @@ class Plugin(unittest.TestCase):
         cls.call(SUBAK, "account", "set", "bio", "--reason", "new")
         cls.cluster.make_pod("lone", "2026-11-01T10:00:00Z")
         cls.cluster.make_pod("train-0-x7k2p", "2026-11-01T11:00:00Z", owner="train")
-        cls.until_waiting(2)
+        for i in range(2):
+            cls.cluster.make_pod(f"member-{i}", f"2026-11-01T12:00:0{i}Z", labels={"subak.gpu/job": "gang", "subak.gpu/gang-size": "2"})
+        cls.until_waiting(3)
 
     @classmethod
     def tearDownClass(cls):
@@ -104,9 +106,9 @@ class Plugin(unittest.TestCase):
         self.assertEqual(self.accounts("-n", "team-b"), {"ml", "ml.a"})
         self.assertEqual(self.accounts("bio"), {"bio"})
         self.assertIn("bio", self.accounts("-A"))
-        self.assertEqual(len(self.jobs()), 2)
+        self.assertEqual(self.jobs(), {"team-a/lone", "team-a/gang", "team-a/train-0-x7k2p"})
         self.assertEqual(self.jobs("--account", "bio"), set())
-        self.assertEqual(len(self.jobs("--all-namespaces")), 2)
+        self.assertEqual(len(self.jobs("--all-namespaces")), 3)
 
     def test_as_subak_it_lists_everything(self):
         rows = json.loads(self.call(SUBAK, "--output", "json", "share").stdout)["rows"]
@@ -122,6 +124,9 @@ class Plugin(unittest.TestCase):
     def test_why_by_the_name_of_a_pod(self):
         by_pod = json.loads(self.run_plugin("--output", "json", "why", "lone"))["job"]["id"]
         self.assertEqual(json.loads(self.run_plugin("--output", "json", "why", by_pod))["job"]["id"], by_pod)
+        gang = json.loads(self.run_plugin("--output", "json", "why", "gang"))["job"]
+        self.assertEqual(gang["gangSize"], 2)
+        self.assertEqual(json.loads(self.run_plugin("--output", "json", "why", "member-1"))["job"]["id"], gang["id"])
         other = json.loads(self.run_plugin("--output", "json", "why", "pod/train-0-x7k2p"))["job"]["id"]
         self.assertNotEqual(other, by_pod)
         self.assertIn("team-a/gone", self.run_plugin("why", "gone", code=4))
@@ -147,7 +152,7 @@ class Plugin(unittest.TestCase):
         self.assertEqual(complete("")[-1], ":4")
         self.assertIn("why", complete(""))
         self.assertIn("bio", complete("share", ""))
-        self.assertEqual(len(complete("why", "")), 3)
+        self.assertEqual(len(complete("why", "")), 4)
         self.assertIn("--namespace", complete("queue", "--"))
 
     def test_kubectl_finds_it(self):

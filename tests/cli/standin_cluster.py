@@ -58,8 +58,8 @@ contexts: [{{name: here, context: {{cluster: here, user: me}}}}]
     def make_namespace(self, name, label=None):
         self.make("/api/v1/namespaces", name, metadata={"labels": {"subak.gpu/managed": label} if label else {}})
 
-    def make_pod(self, name, created, gates=(GATE,), owner=None):
-        metadata = {"creationTimestamp": created}
+    def make_pod(self, name, created, gates=(GATE,), owner=None, labels=None):
+        metadata = {"creationTimestamp": created, "labels": labels or {}}
         if owner:
             metadata["ownerReferences"] = [{"kind": "Job", "name": owner, "uid": owner, "controller": True}]
         limits = {"nvidia.com/gpu": "1"}

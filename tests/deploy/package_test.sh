@@ -34,6 +34,7 @@ for file in lib/systemd/system/subakd.service etc/subak/subak.yaml usr/share/bas
   usr/share/subak/kubernetes/webhooks.yaml usr/share/subak/helm/subak/Chart.yaml usr/bin/kubectl_complete-subak usr/share/doc/subak/docs/install.md usr/share/doc/subak/docs/img/flow.svg; do
   [ -s "$at/deb/$file" ] || fail "no /$file in the package"
 done
+tar -xzOf "$at"/out/subak-*-chart.tgz subak/Chart.yaml | grep -q '^name: subak$' || fail "the chart's archive has no chart"
 "$at/deb/usr/bin/kubectl-subak" queue --help | grep -q 'kubectl subak queue' || fail "kubectl-subak is no plugin"
 python3 "$tree/tests/deploy/sbom_test.py" "$tree" "$programs" "$at/out" || fail "the bill of materials"
 grep -q "subak-$(dpkg-deb -f "$deb" Version)-rootfs.tar.gz" "$at/out/Containerfile" || fail "Containerfile names another version"
