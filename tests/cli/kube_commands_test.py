@@ -185,6 +185,22 @@ class Preflight(Case):
         self.assertIn("0 blockers, 0 warnings", said)
         self.assertEqual(self.cluster.writes(), [])
 
+    def test_own_webhooks_without_a_ca(self):
+        hook = {"name": "mutate.subak.gpu", "clientConfig": {"service": {"name": "subak"}}}
+        configurations = ADMISSION + "mutatingwebhookconfigurations"
+        notes = {"cert-manager.io/inject-ca-from": "subak-system/subak-tls"}
+        self.cluster.make(configurations, "subak", metadata={"annotations": notes}, webhooks=[hook])
+        self.assertEqual(self.level_of("webhooks wait for cert-manager", 1), {"blocker"})
+        self.cluster.make("/apis/cert-manager.io/v1/namespaces/subak-system/certificates", "subak-tls")
+        self.assertEqual(self.level_of("has not written the CA"), {"warning"})
+        self.cluster.call("DELETE", configurations + "/subak")
+        self.cluster.make(configurations, "subak", webhooks=[hook])
+        self.assertEqual(self.level_of("no caBundle"), {"warning"})
+        self.cluster.call("DELETE", configurations + "/subak")
+        hook["clientConfig"]["caBundle"] = "AAAA"
+        self.cluster.make(configurations, "subak", webhooks=[hook])
+        self.assertEqual(self.level_of("mutate.subak.gpu"), set())
+
     def test_what_is_read_of_a_cluster(self):
         self.cluster.call("POST", "/standin/deny", ["patch pods", "create pods/eviction"])
         self.cluster.make("/api/v1/namespaces/team-a/resourcequotas", "q", spec={"hard": {"requests.nvidia.com/gpu": "8", "cpu": "9"}})
@@ -449,6 +465,9 @@ class Install(Case):
                                capture_output=True, text=True, check=True).stdout  # fmt: skip
         for name in ("subak.subak-system.svc", "subak-leader.subak-system.svc", "*.subak-replicas.subak-system.svc"):
             self.assertIn(f"DNS:{name}", names)
+        other = os.path.join(self.folder.name, "token")
+        said = self.run_subak("install", "--keys", other, "--cert-manager")
+        self.assertEqual((os.listdir(other), said.count("subak-tokens"), said.count("subak-tls")), (["tokens"], 1, 0))
         self.assertIn("--keys", self.run_subak("install", "--keys", "/proc/nowhere", code=2))
         self.assertIn("--keys", self.run_subak("install", "--keys", folder, "--print", code=2))
 
