@@ -36,10 +36,6 @@ class Functions:
         return yaml.safe_dump(value, default_flow_style=False, width=10**6).rstrip("\n")
 
     @staticmethod
-    def toJson(value):
-        return json.dumps(value)
-
-    @staticmethod
     def nindent(by, text):
         return "\n" + "\n".join(" " * by + line for line in text.split("\n"))
 
