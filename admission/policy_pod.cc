@@ -4,6 +4,7 @@
 #include "admission/policy_parts.h"
 #include "core/cut.h"
 #include "core/names.h"
+#include "kube/owners/kinds.h"
 #include "kube/patch.h"
 #include "kube/rank.h"
 #include "model/mig.h"
@@ -147,8 +148,8 @@ void add_warnings(const Context& c, const Pod& pod, const Marks& marks, const st
            " belongs to another queue manager and exempts nothing: Subak manages this namespace, "
            "and both may hold the pod back");
   }
-  // The owner of a Job's pods may state it, which is known once the pod exists.
-  if (lacks_gang_size(pod) && pod.owner.kind != "Job") {
+  // The owner or the PodGroup may state it, which is known once the pod exists.
+  if (lacks_gang_size(pod) && !size_may_come(pod)) {
     d.warn("the size of this pod's gang is unknown: the pod is held until the annotation " +
            std::string(names::kGangSize) + ": \"N\" is on its template");
   }

@@ -10,14 +10,18 @@
 namespace subak::limits {
 
 // An edge sends at most a fixed number of requests to an API server within kRequestWindowMs,
-// whatever the server answers. kMaxFollowRequests limits lists and watches, for each of the edge's
-// twelve kinds of objects. kMaxPageRequests limits further pages, for all kinds together.
-// kMaxSessionStarts limits the beginnings of sessions. Requests beyond a limit wait. All limits
-// together allow fewer than 85 requests.
+// whatever the server answers. kMaxFollowRequests limits lists and watches, for each kind of
+// objects that the server has, at most 25. kMaxPageRequests limits further pages, for all kinds
+// together. kMaxSessionStarts limits the beginnings of sessions, and kMaxDiscoveryRequests the
+// questions which kinds there are. Requests beyond a limit wait. With the twelve kinds of a cluster
+// without operators, all limits together allow fewer than 100 requests.
 inline constexpr DurationMs kRequestWindowMs = 10'000;
 inline constexpr std::size_t kMaxFollowRequests = 5;
 inline constexpr std::size_t kMaxPageRequests = 11;
 inline constexpr std::size_t kMaxSessionStarts = 6;  // two requests each
+inline constexpr std::size_t kMaxDiscoveryRequests = 15;
+// The edge asks the API server so often which kinds of owners it serves.
+inline constexpr DurationMs kDiscoveryMs = 300'000;
 
 // A watch that stays open for kSteadyWatchMs is healthy: the edge begins the next watch at once.
 // After a shorter list or watch the edge waits first, longer each time. After kShortWatchesTold

@@ -9,9 +9,9 @@
 //   Volcano             volcano.sh/apis pkg/apis/scheduling/v1beta1
 //   KAI                 kai-scheduler/KAI-Scheduler pkg/common/constants
 //   schedulingGroup     k8s.io/api core/v1 (Kubernetes 1.36; workloadRef in 1.35)
-// Only LeaderWorkerSet, Kueue and Volcano state the size on the pod. Subak does not watch their
-// PodGroup objects. For the others people set gang-size on the template. If the owner passes the
-// webhook, the webhook sets it there (policy_owner.cc).
+// Only LeaderWorkerSet, Kueue and Volcano state the size on the pod. For the others the owner or the
+// PodGroup says it, if the edge reads its kind (kube/owners/kinds.h), or people set gang-size on the
+// template. If the owner passes the webhook, the webhook sets it there (policy_owner.cc).
 #include <array>
 #include <charconv>
 
@@ -27,6 +27,12 @@ constexpr std::size_t kMaxLabelBytes = 63;
 constexpr std::size_t kHashBytes = 9;
 constexpr Text kWorkerSetName = "leaderworkerset.sigs.k8s.io/name";
 constexpr Text kWorkerSetGroup = "leaderworkerset.sigs.k8s.io/group-index";
+
+constexpr Text kCoscheduling = "scheduling.x-k8s.io/pod-group";
+constexpr std::array kVolcanoNames{Text("scheduling.k8s.io/group-name"),
+                                   Text("scheduling.volcano.sh/group-name")};
+constexpr Text kVolcanoSize = "scheduling.volcano.sh/group-min-member";
+constexpr Text kKaiName = "pod-group-name";
 
 constexpr Text kFastAdmission = "kueue.x-k8s.io/pod-group-fast-admission";
 constexpr Text kServingGroup = "kueue.x-k8s.io/pod-group-serving";
@@ -80,8 +86,7 @@ bool comes_later(const Pod& pod) {
 }
 
 bool pod_group(const Pod& pod, Group& group) {
-  const Text name =
-      first_of(pod.labels, {"kueue.x-k8s.io/pod-group-name", "scheduling.x-k8s.io/pod-group"});
+  const Text name = first_of(pod.labels, {"kueue.x-k8s.io/pod-group-name", kCoscheduling});
   if (name.empty()) return false;
   group.name = name;
   group.together = true;
@@ -93,29 +98,30 @@ bool pod_group(const Pod& pod, Group& group) {
 
 // Groups of other schedulers: of Volcano, KAI and Kubernetes itself.
 bool scheduler_group(const Pod& pod, Group& group) {
-  Text name = first_of(pod.annotations, {"scheduling.k8s.io/group-name",
-                                         "scheduling.volcano.sh/group-name", "pod-group-name"});
-  if (name.empty()) name = pod.scheduling_group;
+  Text name = first_of(pod.annotations, {kVolcanoNames[0], kVolcanoNames[1], kKaiName});
+  if (name.empty()) name = pod.scheduling_group.name;
   if (name.empty()) return false;
   group.name = name;
   group.together = true;
-  group.size =
-      bounded_size(number(find_text(pod.annotations, "scheduling.volcano.sh/group-min-member")));
+  group.size = bounded_size(number(find_text(pod.annotations, kVolcanoSize)));
   return true;
 }
 
 bool operator_job(const Pod& pod, Group& group) {
-  const Text name =
-      first_of(pod.labels, {"jobset.sigs.k8s.io/jobset-name", "training.kubeflow.org/job-name",
-                            "ray.io/originated-from-cr-name", "ray.io/cluster"});
+  const Text name = first_of(
+      pod.labels, {"jobset.sigs.k8s.io/jobset-name", "training.kubeflow.org/job-name",
+                   "ray.io/originated-from-cr-name", "ray.io/cluster", "volcano.sh/job-name"});
   if (name.empty()) return false;
   group.name = name;
   const bool of_ray =
       !first_of(pod.labels, {"ray.io/originated-from-cr-name", "ray.io/cluster"}).empty();
   group.one_by_one = of_ray;  // Ray replaces a lost worker and continues without it
-  group.together = of_ray || has_key(pod.labels, "training.kubeflow.org/job-name");
+  group.together = of_ray || has_key(pod.labels, "training.kubeflow.org/job-name") ||
+                   has_key(pod.labels, "volcano.sh/job-name");
   group.uid = find_text(pod.labels, "jobset.sigs.k8s.io/jobset-uid");
   if (group.uid.empty()) group.uid = pod.owner.uid;
+  if (has_key(pod.labels, "volcano.sh/job-name"))
+    group.size = bounded_size(number(find_text(pod.annotations, kVolcanoSize)));
   return true;
 }
 
@@ -134,9 +140,9 @@ bool is_marked(const Pod& pod, Group& group) {
          scheduler_group(pod, group) || plain_job(pod, group);
 }
 
-Group group_of(const Pod& pod) {
+// The group of a pod that no mark puts into a group.
+Group group_of_owner(const Pod& pod) {
   Group group;
-  if (is_marked(pod, group)) return group;
   if (!pod.owner.name.empty()) {
     group.name = pod.owner.name;
     group.uid = pod.owner.uid;
@@ -147,6 +153,11 @@ Group group_of(const Pod& pod) {
   group.name = name.empty() ? Text("pod") : name;
   group.lone = true;
   return group;
+}
+
+Group group_of(const Pod& pod) {
+  Group group;
+  return is_marked(pod, group) ? group : group_of_owner(pod);
 }
 
 std::string hash_suffix(Text text) {
@@ -197,10 +208,18 @@ std::uint32_t stated_gang_size(const Pod& pod) {
 
 namespace {
 
+// Returns the name that Subak wrote into the label subak.gpu/job if the mark of another scheduler
+// was not there when the pod was created: Volcano and KAI annotate pods later.
+std::string name_before_mark(const Pod& pod) {
+  Group group;
+  return as_label_value(plain_job(pod, group) ? group.name : group_of_owner(pod).name);
+}
+
 // True if the label subak.gpu/job names another gang than the marks do. If the label only repeats
 // the name from the marks, because Subak wrote it, the identity from the marks stays.
 bool has_own_name(const Pod& pod, const Group& group) {
-  return pod.keys.job.set && pod.keys.job.value != as_label_value(group.name);
+  if (!pod.keys.job.set || pod.keys.job.value == as_label_value(group.name)) return false;
+  return pod_groups_of(pod).empty() || pod.keys.job.value != name_before_mark(pod);
 }
 
 // Sets the identity by which the other members know the gang.
@@ -258,9 +277,60 @@ void hold_unsized(Pod& pod) {
 
 bool starts_with_first(const Pod& pod) { return pod.gang.size > 1 && comes_later(pod); }
 
-bool asks_owner(const Pod& pod) {
-  if (stated_gang_size(pod) > 0 || pod.gang.size > 1 || pod.owner.uid.empty()) return false;
+std::vector<PodGroupRef> pod_groups_of(const Pod& pod) {
+  std::vector<PodGroupRef> groups;
+  const auto add = [&groups](OwnerKind kind, Text name) {
+    if (!name.empty()) groups.push_back({kind, name, {}, {}});
+  };
+  add(OwnerKind::kCoschedulingGroup, find_text(pod.labels, kCoscheduling));
+  add(OwnerKind::kVolcanoGroup, first_of(pod.annotations, {kVolcanoNames[0], kVolcanoNames[1]}));
+  add(OwnerKind::kKaiGroup, find_text(pod.annotations, kKaiName));
+  const SchedulingGroup& own = pod.scheduling_group;
+  add(own.part.empty() ? OwnerKind::kPodGroup : OwnerKind::kWorkload, own.name);
+  if (!own.name.empty()) groups.back().part = own.part;
+  if (!own.name.empty()) groups.back().copy = own.copy;
+  return groups;
+}
+
+bool asks_size(const Pod& pod) {
+  if (stated_gang_size(pod) > 0 || pod.gang.size > 1) return false;
   return !has_own_name(pod, group_of(pod));
+}
+
+bool asks_owner(const Pod& pod) { return !pod.owner.uid.empty() && asks_size(pod); }
+
+namespace {
+
+// Puts the pod into its group, whose owner or PodGroup has this uid.
+void join_sized(Pod& pod, const Group& group, const std::string& uid, std::uint32_t size,
+                bool replaced_alone) {
+  Gang& gang = pod.gang;
+  gang.size = size;
+  gang.size_of_owner = true;
+  if (size < 2) return;
+  gang.rank = rank_of(pod);
+  gang.replaced_alone = replaced_alone;
+  gang.least = replaced_alone;
+  identify(group, false, gang);
+  gang.owner = shortened(uid, limits::kMaxNameBytes);
+}
+
+}  // namespace
+
+void join_owner(Pod& pod, std::string_view uid, std::uint32_t size, bool replaced_alone) {
+  if (!asks_size(pod)) return;
+  join_sized(pod, group_of(pod), std::string(uid), size, replaced_alone);
+}
+
+void join_pod_group(Pod& pod, const PodGroupRef& ref, std::string_view uid, std::uint32_t size) {
+  if (!asks_size(pod)) return;
+  Group group = group_of(pod);
+  group.name = ref.name;
+  std::string owner(uid);
+  if (!ref.part.empty()) owner.append("/").append(ref.part).append("/").append(ref.copy);
+  join_sized(pod, group, owner, size, true);
+  pod.gang.of_pod_group = true;
+  if (size > 1) pod.gang.id = as_label_value(group.name);
 }
 
 void join_gang(Pod& pod, std::uint32_t size, bool of_controller, bool replaced_alone,
@@ -280,6 +350,11 @@ void join_gang(Pod& pod, std::uint32_t size, bool of_controller, bool replaced_a
 }
 
 std::string stated_gang(const Pod& pod) {
+  const bool by_group = pod.gang.of_pod_group || !pod.asks_gpu();
+  if (by_group && stated_gang_size(pod) == 0) {
+    const std::vector<PodGroupRef> groups = pod_groups_of(pod);
+    return groups.empty() ? std::string() : as_label_value(std::string(groups.front().name));
+  }
   if (stated_gang_size(pod) < 2) return {};
   if (pod.keys.job.set) return std::string(pod.keys.job.value);
   const Group group = group_of(pod);

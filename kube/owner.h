@@ -1,10 +1,7 @@
-// Reads the objects that make pods: Job, JobSet, LeaderWorkerSet, StatefulSet, Deployment and
-// ReplicaSet. Even before the pods exist, these objects say how many pods there will be, and which
-// of them start together. The reader decides nothing. Sources of the field names:
-//   Job                      k8s.io/api batch/v1
-//   StatefulSet, Deployment  k8s.io/api apps/v1
-//   JobSet                   sigs.k8s.io/jobset api/jobset/v1alpha2
-//   LeaderWorkerSet          sigs.k8s.io/lws api/leaderworkerset/v1
+// Reads the objects that make pods, such as Job, JobSet and PyTorchJob, and the groups that pods
+// name, such as PodGroup. Even before the pods exist, these objects say how many pods there will
+// be, and which of them start together. The reader decides nothing. kube/owners/kinds.h has the
+// kinds, and kube/owners/reader.h the sources of their field names.
 // Threads: any; pure functions.
 #pragma once
 
@@ -18,24 +15,10 @@
 #include "core/error.h"
 #include "core/text.h"
 #include "kube/json.h"
+#include "kube/owner_kind.h"
 #include "kube/pod.h"
 
 namespace subak {
-
-// The kinds of owners that Subak reads. `names` has the Kubernetes spelling of each kind.
-enum class OwnerKind : std::uint8_t {
-  kJob,
-  kJobSet,
-  kLeaderWorkerSet,
-  kStatefulSet,
-  kDeployment,
-  kReplicaSet
-};
-template <>
-struct EnumText<OwnerKind> {
-  static constexpr std::array<std::string_view, 6> names{
-      "Job", "JobSet", "LeaderWorkerSet", "StatefulSet", "Deployment", "ReplicaSet"};
-};
 
 // Which pods of an owner start together.
 enum class Together : std::uint8_t {
@@ -55,7 +38,8 @@ struct EnumText<Together> {
 
 // Pods that are made from one template.
 struct OwnerRole {
-  // The name of the replicated job, or "leader" or "worker". Empty if the owner has one template.
+  // The name by which a label of the pods names the role, such as that of a replicated job. Empty
+  // if the owner has one template.
   std::string name;
   // How many jobs of that name, or replicas of the set, there are.
   std::uint32_t copies = 1;
@@ -65,8 +49,10 @@ struct OwnerRole {
   PodShape shape;
   // True: the pods claim devices (DRA). The owner does not say whether these are GPUs.
   bool claims = false;
-  // The gang size that the template states. 0: the template states none.
+  // The gang size that the template or the owner states. 0: neither states one.
   std::uint32_t stated = 0;
+  // True: the owner creates the pods only when the pods of its other roles run.
+  bool later = false;
   // True: the Job sets backoffLimitPerIndex, so each index fails and restarts by itself.
   bool independent = false;
   // Why a pod of this template can never start as it is written. nullopt: it can start.

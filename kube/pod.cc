@@ -95,8 +95,11 @@ void read_spec(json::Value spec, Pod& pod) {
     if (key == "terminationGracePeriodSeconds") pod.grace_ms = grace(json::integer(value));
     if (key == "volumes") read_host_paths(value, pod);
     if (key == "nodeSelector") pod.has_node_selector = json::is_object(value);
-    if (key == "schedulingGroup") pod.scheduling_group = json::text(value, "podGroupName");
-    if (key == "workloadRef") pod.scheduling_group = json::text(value, "name");
+    if (key == "schedulingGroup") pod.scheduling_group.name = json::text(value, "podGroupName");
+    if (key == "workloadRef") {
+      pod.scheduling_group = {json::text(value, "name"), json::text(value, "podGroup"),
+                              json::text(value, "podGroupReplicaKey")};
+    }
     if (key != "schedulingGates") return;
     pod.has_gates = value.is_array();
     json::each_item(value, [&](std::size_t, json::Value gate) {

@@ -16,6 +16,7 @@
 
 #include "core/error.h"
 #include "kube/json.h"
+#include "kube/owner_kind.h"
 #include "model/input.h"
 
 namespace subak {
@@ -112,6 +113,11 @@ struct Gang {
   bool size_of_owner = false;
   // True: the gang is only inferred. If a pod is lost, the other pods continue.
   bool replaced_alone = false;
+  // True: `size` is the least number of pods, and the gang may have more. The further pods start by
+  // themselves once the gang has started.
+  bool least = false;
+  // True: a PodGroup says the size, so it counts pods without GPUs too.
+  bool of_pod_group = false;
 };
 
 // The controller of a pod, from metadata.ownerReferences.
@@ -221,6 +227,15 @@ struct PodClaims {
   Text domain_template;
 };
 
+// The group of the pod's spec: schedulingGroup (Kubernetes 1.36), or workloadRef (1.35).
+struct SchedulingGroup {
+  // The value of podGroupName, or of workloadRef.name.
+  Text name;
+  // The values of workloadRef.podGroup and workloadRef.podGroupReplicaKey. `part` is empty for a
+  // pod with a schedulingGroup.
+  Text part, copy;
+};
+
 // One pod or template as read. Absent texts are empty.
 struct Pod {
   // metadata
@@ -241,8 +256,7 @@ struct Pod {
   Text node_name, scheduler_name, runtime_class;
   // True: spec.nodeSelector exists, even if it is empty.
   bool has_node_selector = false;
-  // The value of schedulingGroup.podGroupName, or of workloadRef.name.
-  Text scheduling_group;
+  SchedulingGroup scheduling_group;
   KubePriority kube_priority;
   // The pod's effective request and its constraints.
   PodShape shape;
@@ -315,9 +329,29 @@ MarkedGroup marked_group_of(const Pod& pod);
 // this size.
 std::uint32_t stated_gang_size(const Pod& pod);
 
+// A group that a mark of the pod names.
+struct PodGroupRef {
+  OwnerKind kind{};
+  // The name of the PodGroup or Workload in the pod's namespace.
+  Text name;
+  // For a Workload: the name of the group in it, and the key of the copy. Else empty.
+  Text part, copy;
+};
+// Returns the groups that marks of other schedulers name: first that of the coscheduling plugin,
+// then those of Volcano, KAI and Kubernetes itself. A pod should have one at most.
+std::vector<PodGroupRef> pod_groups_of(const Pod& pod);
+
 // True if neither the pod nor its marks say how many pods start together. The owner object may say
 // so (kube/owner.h).
 bool asks_owner(const Pod& pod);
+// Does the same for a pod with or without a controller: a PodGroup may say so.
+bool asks_size(const Pod& pod);
+// Puts the pod into the gang of `size` pods of the owner with this uid; this number comes from the
+// owner. With `size` 1, the pod is alone. The function does nothing if the pod itself says
+// otherwise.
+void join_owner(Pod& pod, std::string_view uid, std::uint32_t size, bool replaced_alone);
+// Does the same with a PodGroup or Workload that says that at least `size` pods start together.
+void join_pod_group(Pod& pod, const PodGroupRef& group, std::string_view uid, std::uint32_t size);
 // Puts the pod into a gang of `size` pods; this number comes from the pod's owner. The gang has all
 // pods that the marks put into one group. With `of_controller`, the gang has all pods of the pod's
 // own controller. The function does nothing if the pod itself says otherwise, or if `size` is 1.
@@ -332,8 +366,8 @@ Text worker_set_of(const Pod& pod);
 void join_worker_set(Pod& pod, std::string_view uid, std::uint32_t without_gpus,
                      bool replaced_alone = false);
 
-// Returns the name of the gang whose size the pod states, even if the pod has no GPUs. Empty: the
-// pod states no size.
+// Returns the name of the gang whose size the pod or its PodGroup states, even if the pod has no
+// GPUs. Empty: neither states a size.
 std::string stated_gang(const Pod& pod);
 // Records that the stated size includes `count` non-GPU pods, which get no rank. The gang still has
 // at least one rank.

@@ -6,6 +6,7 @@
 #include "cli/setup/preflight.h"
 #include "core/names.h"
 #include "kube/known_as.h"
+#include "kube/owners/kinds.h"
 #include "kube/pod.h"
 
 namespace subak::cli {
@@ -201,7 +202,7 @@ class Reader {
     }
     const std::string_view priority = json::text_in(object, "spec", "priorityClassName");
     if (!priority.empty()) here.priority_classes.emplace(priority);
-    if (lacks_gang_size(pod) && pod.owner.kind != "Job") {
+    if (lacks_gang_size(pod) && !size_may_come(pod)) {
       here.owners.emplace(pod.owner.kind.empty() ? Text("Pod") : pod.owner.kind, name);
     }
   }

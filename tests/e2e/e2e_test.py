@@ -38,6 +38,7 @@ import cases_examples  # noqa: E402, F401
 import cases_faults  # noqa: E402, F401
 import cases_jobs  # noqa: E402, F401
 import cases_judges  # noqa: E402, F401
+import cases_kinds  # noqa: E402, F401
 import cases_mig  # noqa: E402, F401
 import cases_modes  # noqa: E402, F401
 import cases_nodes  # noqa: E402, F401
@@ -59,7 +60,7 @@ from kube_api import ApiError  # noqa: E402
 from idle import Idle  # noqa: E402
 from leaving import Leaving  # noqa: E402
 from measure import Measure  # noqa: E402
-from operators import KINDS, OPERATORS  # noqa: E402
+from operators import KINDS, OPERATORS, PLAYED  # noqa: E402
 from outage import Outage  # noqa: E402
 from readme import Readme  # noqa: E402
 from service import CommandFailed, Service  # noqa: E402
@@ -72,7 +73,8 @@ PEOPLE = [
     ("", ["namespaces"], ["get", "patch"]),
     ("resource.k8s.io", ["resourceclaims", "resourceclaimtemplates"], ["*"]),
     *((group, ["*"], ["*"]) for group in ("batch", "apps", "policy", "jobset.x-k8s.io", "leaderworkerset.x-k8s.io",
-                                                "kubeflow.org")),
+                                                "kubeflow.org", "ray.io", "scheduling.x-k8s.io", "scheduling.volcano.sh",
+                                                "scheduling.run.ai")),
 ]
 
 
@@ -99,7 +101,7 @@ class World:
         self.breakglass = self.plane.api("breakglass")
         self.driver = Driver(self.plane)
         self.give_rights()
-        for operator in OPERATORS:
+        for operator in OPERATORS + PLAYED:
             operator.start(self.plane)
         self.start_kubelet()
         if not self.args.without_subak and not self.args.readme:

@@ -1,4 +1,5 @@
-"""The controllers of JobSet and LeaderWorkerSet, as tests/e2e/build made them, and the kind MPIJob without its own.
+"""The controllers of JobSet and LeaderWorkerSet, as tests/e2e/build made them, and kinds without their own: MPIJob with its
+definition, and others whose operators are not built, with definitions that take every field.
 
     for operator in OPERATORS: operator.start(plane)
 
@@ -33,6 +34,25 @@ class Operator:
 
     def run(self, plane):
         """Starts the controller, if there is one."""
+
+
+class PlayedKind:
+    """A kind whose operator is not built: the cases play it."""
+
+    def __init__(self, kind, group, version, plural, collection=None):
+        self.kind, self.group, self.version, self.plural = kind, group, version, plural
+        self.collection = collection or kind  # its name in kube_api.COLLECTIONS
+
+    def start(self, plane):
+        schema = {"openAPIV3Schema": {"type": "object", "x-kubernetes-preserve-unknown-fields": True}}
+        must(plane, "create", "-f", "-", text_in=json.dumps({
+            "apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition",
+            "metadata": {"name": f"{self.plural}.{self.group}"},
+            "spec": {"group": self.group, "scope": "Namespaced",
+                     "names": {"kind": self.kind, "plural": self.plural, "singular": self.plural[:-1]},
+                     "versions": [{"name": self.version, "served": True, "storage": True, "schema": schema}]}}))  # fmt: skip
+        path = f"{self.plural}.{self.group}"
+        plane.wait_for(f"kind {path}", lambda: plane.kubectl("admin", "get", path, "-A")[0] == 0)
 
 
 class SigOperator(Operator):
@@ -115,4 +135,11 @@ OPERATORS = (
                 "config.lws.x-k8s.io/v1alpha1", "webhook"),
     Operator("mpi-operator", "MPIJob", "base/kubeflow.org_mpijobs.yaml"),
 )  # fmt: skip
-KINDS = tuple(operator.kind for operator in OPERATORS)
+PLAYED = (
+    PlayedKind("PyTorchJob", "kubeflow.org", "v1", "pytorchjobs"),
+    PlayedKind("RayCluster", "ray.io", "v1", "rayclusters"),
+    PlayedKind("PodGroup", "scheduling.x-k8s.io", "v1alpha1", "podgroups", "CoschedulingGroup"),
+    PlayedKind("PodGroup", "scheduling.volcano.sh", "v1beta1", "podgroups", "VolcanoGroup"),
+    PlayedKind("PodGroup", "scheduling.run.ai", "v2alpha2", "podgroups", "KaiGroup"),
+)
+KINDS = tuple(operator.kind for operator in OPERATORS) + tuple(played.collection for played in PLAYED)

@@ -9,7 +9,14 @@ namespace {
 
 using namespace subak;
 
-constexpr OwnerKind kLast = OwnerKind::kLeaderWorkerSet;  // of those that are watched
+// The row of an object that the edge would watch. Objects in a watch need not name their version.
+const OwnerKindRow* row_of_object(json::Value object) {
+  const auto kind = json::text(object, "kind");
+  const OwnerKindRow* row = find_owner_kind(json::text(object, "apiVersion"), kind);
+  if (const auto known = enum_from<OwnerKind>(kind); row == nullptr && known) row = &row_of(*known);
+  return row == nullptr || row->watch == OwnerWatch::kNever ? nullptr : row;
+}
+
 constexpr TimeMs kNow = 1'800'000'000'000;
 
 struct World {
@@ -62,8 +69,8 @@ struct World {
       cache.claims().see_template(event);
     } else if (kind == "Node") {
       cache.see_node(event, now);
-    } else if (const auto owner = enum_from<OwnerKind>(kind); owner && *owner <= kLast) {
-      cache.see_owner(event, kOwnerPaths.at(static_cast<std::size_t>(*owner)));
+    } else if (const OwnerKindRow* const row = row_of_object(event.object)) {
+      cache.see_owner(event, collection_of(*row, row->versions.front()));
     } else {
       pods_version = version_number(event.resource_version);
       cache.see_pod(event, now - kNow);
@@ -71,7 +78,7 @@ struct World {
     settle(pods_version);
   }
   void relist() {
-    for (const char* owners : kOwnerPaths) {
+    for (const std::string& owners : owner_collections()) {
       cache.owners().begin(owners);
       cache.complete_owners(owners);
     }

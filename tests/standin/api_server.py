@@ -29,6 +29,11 @@ BOOKMARK_S = 0.2  # the real one: about a minute
 END = None  # in a watcher's queue: the stream ends in order
 ALL = 1000  # more than are ever held at once
 CUT = "cut"  # in the middle of an event
+OWNERS = {"/apis/jobset.x-k8s.io/v1alpha2/jobsets": "JobSet",
+          "/apis/leaderworkerset.x-k8s.io/v1/leaderworkersets": "LeaderWorkerSet",
+          "/apis/kubeflow.org/v1/pytorchjobs": "PyTorchJob", "/apis/kubeflow.org/v2beta1/mpijobs": "MPIJob",
+          "/apis/ray.io/v1/rayclusters": "RayCluster",
+          "/apis/scheduling.x-k8s.io/v1alpha1/podgroups": "PodGroup"}  # fmt: skip
 
 
 def status(code, reason, message):
@@ -214,6 +219,8 @@ class Handler(BaseHTTPRequestHandler):
         if url.path == "/apis":
             groups = {c.split("/")[2] for c in self.store.objects if c.startswith("/apis/")}
             return self.answer(200, {"kind": "APIGroupList", "groups": [{"name": g} for g in sorted(groups)]})
+        if url.path.startswith("/apis/") and url.path.count("/") == 3:
+            return self.resources(url.path)
         if url.path.endswith("/selfsubjectreviews"):
             return self.answer(201, {**body, "status": {"userInfo": {"username": "me"}}})
         if url.path.endswith("subjectaccessreviews"):
@@ -237,6 +244,15 @@ class Handler(BaseHTTPRequestHandler):
                 done = self.store.create(collection, namespace, body)
             done = json.loads(json.dumps(done))
         return self.answer(201 if self.command == "POST" else 200, done)
+
+    def resources(self, version):
+        """The kinds of a version of a group, as discovery says them."""
+        kinds = {c: k for c, k in OWNERS.items() if c.startswith(f"{version}/")}
+        if not kinds:
+            return self.answer(404, status(404, "NotFound", "the server could not find the requested resource"))
+        return self.answer(200, {"kind": "APIResourceList", "groupVersion": version[len("/apis/"):], "resources": [
+            {"name": c.rsplit("/", 1)[1], "kind": k, "namespaced": True, "verbs": ["get", "list", "watch", "patch"]}
+            for c, k in kinds.items()]})  # fmt: skip
 
     def list(self, collection, namespace, query):
         with self.store.lock:

@@ -245,11 +245,10 @@ void ClusterCache::see_gpu_pod(const std::string& uid, PodEntry& entry, const Po
   // A pod that outlives its owner no longer finds it.
   const Text worker_set = worker_set_of(pod);
   gpu.worker_set = worker_set.empty() ? "" : entry.ns + "/" + std::string(worker_set);
-  if (!record.owner.empty() && !worker_set.empty()) {
-    gpu.gang_owner = record.owner;
-  } else if (!record.owner.empty() && pod.owner.kind == "Job") {
-    gpu.gang_owner = record.owner.substr(0, record.owner.find('+'));
-  }
+  if (std::string owner = gang_owner_of(owners_, pod, record); !owner.empty())
+    gpu.gang_owner = std::move(owner);
+  gpu.gang_told.group = named_group(pod);
+  gpu.gang_told.least = pod.gang.least;
   gpu.kept_closed = find_text(pod.annotations, names::kKeptClosed);
   gpu.let_go_to = record.let_go_to;
   gpu.release = {};
@@ -368,9 +367,13 @@ void ClusterCache::put_off_unschedulable(const std::string& uid, std::int64_t mo
   pods_.at(uid).gpu->unschedulable_since_ms = monotonic_ms;
 }
 
-void ClusterCache::tell_again(const std::string& uid) {
+void ClusterCache::tell_again(const std::string& uid, bool as_new) {
   const auto found = pods_.find(uid);
   if (found == pods_.end()) return;
+  if (as_new && found->second.gpu) {
+    withdraw(uid, found->second, false, outbox_, marks_);
+    found->second.gpu->gang_told.apart = true;
+  }
   found->second.told = 0;
   marks_.put_outdated(uid);
 }
@@ -448,8 +451,9 @@ void ClusterCache::take_in(const OwnerCache::Seen& owner) {
   if (!owner.gone) {
     for (const std::string& uid : orphans_.awaiting(owner.uid)) see_orphan(uid, 0, true);
   }
-  if (!owner.worker_set.empty()) {
-    for (const std::string& uid : orphans_.awaiting(owner.worker_set)) see_orphan(uid, 0, true);
+  for (const std::string& name : {owner.worker_set, owner.group}) {
+    if (name.empty()) continue;
+    for (const std::string& uid : orphans_.awaiting(name)) see_orphan(uid, 0, true);
   }
   for (const std::string& gang : owned_.open_gangs_of(owner.uid)) tell_if_gone(gang);
 }
@@ -466,7 +470,8 @@ void ClusterCache::outdate_pods_of(const OwnerCache::Seen& seen) {
     const OwnerEntry* const owner = owners_.find(gpu.owner_uid);
     const bool below = owner != nullptr && owner->parent == seen.uid;
     const bool of_group = !seen.worker_set.empty() && gpu.worker_set == seen.worker_set;
-    if (gpu.owner_uid == seen.uid || below || of_group) marks_.put_outdated(uid);
+    const bool names_it = !seen.group.empty() && gpu.gang_told.group == seen.group;
+    if (gpu.owner_uid == seen.uid || below || of_group || names_it) marks_.put_outdated(uid);
   }
 }
 

@@ -97,7 +97,7 @@ class ClusterCache {
   // Takes an event on a node. A node that cannot be read counts in unreadable(). A deleted node is
   // gone since `now_ms`; but if it was silent, it is gone since its last sign of life.
   void see_node(const WatchEvent& event, TimeMs now_ms);
-  // Takes an event on an owner. `collection`: one of kOwnerPaths.
+  // Takes an event on an owner. `collection`: the path of its kind.
   void see_owner(const WatchEvent& event, const std::string& collection);
   // Drops the owners that the last list of the collection did not name. Call it when that list is
   // complete.
@@ -122,8 +122,9 @@ class ClusterCache {
   // Pods without a GpuPodEntry do not count.
   OwnedPods::Count pods_of(const std::string& owner_uid) const;
   // Marks a pod whose last update the core refused. The edge then reads the pod again, and the
-  // cache sends the pod again. Does nothing for an unknown pod.
-  void tell_again(const std::string& uid);
+  // cache sends the pod again. `as_new`: the cache first sends the pod as gone, so the core
+  // takes it as a pod that comes now (pods_beyond()). Does nothing for an unknown pod.
+  void tell_again(const std::string& uid, bool as_new = false);
   // Calls `take` for each pod that Subak released and for which the scheduler finds no node.
   // GpuPodEntry::unschedulable_since_ms says since when. `take` must not change the cache.
   void each_unschedulable(

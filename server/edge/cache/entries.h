@@ -2,7 +2,6 @@
 // at a time; ClusterCache owns the entries.
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -12,6 +11,7 @@
 #include <vector>
 
 #include "kube/owner.h"
+#include "kube/owners/kinds.h"
 #include "kube/pod.h"
 #include "kube/rank.h"
 #include "kube/release.h"
@@ -35,9 +35,9 @@ inline constexpr const char* kClassesPath = "/apis/resource.k8s.io/v1/deviceclas
 inline constexpr const char* kClaimsPath = "/apis/resource.k8s.io/v1/resourceclaims";
 inline constexpr const char* kTemplatesPath = "/apis/resource.k8s.io/v1/resourceclaimtemplates";
 inline constexpr const char* kWorkerSetsPath = "/apis/leaderworkerset.x-k8s.io/v1/leaderworkersets";
-// The collections of owners that the edge watches. Only the first collection, Jobs, must exist in
-// the cluster.
-inline constexpr std::array kOwnerPaths{kJobsPath, kJobSetsPath, kWorkerSetsPath};
+// Returns the collections of all kinds of owners that the edge may watch (kube/owners/kinds.h), in
+// the version that Subak prefers. A cluster has only some of them.
+std::vector<std::string> owner_collections();
 
 // What the Job of a pod says about the pod.
 struct JobPart {
@@ -73,6 +73,12 @@ struct GangPart {
   // The digest of the members that are created later than this pod (about::LatePods). 0: the core
   // got none for this pod.
   std::uint64_t late_members = 0;
+  // The group by which the size may change (group_key()). Empty: none.
+  std::string group;
+  // True: the gang may have more pods than its size (Gang::least).
+  bool least = false;
+  // True: the pod came again as one beyond the size of its gang, so it is a job of its own.
+  bool apart = false;
 };
 
 // The part of an entry for pods that request GPUs or have had Subak's gate. Only the cache writes
@@ -101,8 +107,8 @@ struct GpuPodEntry {
   // What the Job of the pod says about it.
   JobPart of_job;
   GangPart gang_told;
-  // The owner that creates all pods of the gang: the uid of a Job or JobSet, or "uid+group" for a
-  // group of a LeaderWorkerSet. Empty: none.
+  // The owner that creates all pods of the gang: the uid of a Job, JobSet or job of an operator, or
+  // "uid+group" for a group of a LeaderWorkerSet. Empty: none.
   std::string gang_owner;
   // "namespace/name" of the pod's LeaderWorkerSet; empty: it has none.
   std::string worker_set;
@@ -143,7 +149,7 @@ struct PodEntry {
   std::unique_ptr<GpuPodEntry> gpu;
 };
 
-// The Jobs that a JobSet creates from one template.
+// The Jobs that a JobSet creates from one template, or the pods of another owner's role.
 struct JobsOfSet {
   // The name of the template. The template's name is also the role of its pods in a gang.
   std::string name;
@@ -153,17 +159,35 @@ struct JobsOfSet {
   PodShape shape;
 };
 
-// A Job, a JobSet or a LeaderWorkerSet.
+// The members of a gang that their owner creates only when its first members run.
+struct LatePart {
+  // For an owner that creates workers only when their leader is ready: the resource request of each
+  // worker. nullptr for other owners.
+  std::shared_ptr<const PodShape> workers;
+  // The workers have the same resource request as their leader.
+  bool as_leader = false;
+  // For a JobSet that creates the first pod of each Job before the other pods: its Jobs whose pods
+  // request GPUs. Else empty.
+  std::vector<JobsOfSet> firsts;
+  // The roles with GPUs of an operator's job that creates the pods of some roles later. The later
+  // roles are the last. Empty for other owners. `at_once`: how many pods come at once.
+  std::vector<JobsOfSet> roles;
+  std::uint32_t at_once = 0;
+};
+
+// An owner of pods, or a group that pods name.
 struct OwnerEntry {
-  // The path of the owner's collection, one of kOwnerPaths, such as "/apis/batch/v1/jobs".
+  // The path of the owner's collection, such as "/apis/batch/v1/jobs".
   std::string collection;
   std::string ns, name;
   // Returns the path of the object, such as "/apis/batch/v1/namespaces/ml/jobs/train".
   std::string path() const;
   // Returns the API version of the owner's kind, such as "batch/v1".
   std::string api_version() const;
-  // Returns "Job", "JobSet" or "LeaderWorkerSet".
-  std::string_view kind() const;
+  // The row of the owner's kind. Never nullptr once the owner was seen.
+  const OwnerKindRow* row = nullptr;
+  // Returns the kind as Kubernetes writes it, such as "JobSet".
+  std::string_view kind() const { return row->name; }
   // The resource version that was last seen. A patch names this version, so that the patch fails if
   // the object is newer.
   std::string resource_version;
@@ -174,7 +198,8 @@ struct OwnerEntry {
   // Which of the owner's pods start together. The value is kNone, too, if the object cannot be
   // read.
   Together together = Together::kNone;
-  // For each role: its name, and the size of a gang with pods of this role.
+  // For each role: its name, and the size of a gang with pods of this role. Empty: the object
+  // cannot be read, or it creates no pods.
   std::vector<std::pair<std::string, std::uint32_t>> gangs;
   // For a JobSet whose pods start together: the ranks of each role. Else empty.
   std::vector<RoleRanks> ranks;
@@ -184,8 +209,8 @@ struct OwnerEntry {
   bool has_deadline = false;
   // For a Job: true if it has one pod at a time, because spec.parallelism is absent or at most 1.
   bool one_pod = false;
-  // True if the kind has spec.suspend. A LeaderWorkerSet has no such field.
-  bool may_suspend() const { return collection != kWorkerSetsPath; }
+  // True if Subak may suspend the owner.
+  bool may_suspend() const { return row->suspends; }
   // spec.suspend is true.
   bool suspended = false;
   // The owner has finished or failed, so it creates no more pods.
@@ -199,14 +224,8 @@ struct OwnerEntry {
   // For a LeaderWorkerSet: the number of groups, and the number of pods in each group that request
   // no GPUs.
   std::uint32_t groups = 0, without_gpus = 0;
-  // For an owner that creates workers only when their leader is ready: the resource request of each
-  // worker. nullptr for other owners.
-  std::shared_ptr<const PodShape> late;
-  // The workers have the same resource request as their leader.
-  bool late_as_leader = false;
-  // For a JobSet that creates the first pod of each Job before the other pods: its Jobs whose pods
-  // request GPUs. Else empty.
-  std::vector<JobsOfSet> firsts;
+  // The members of its gang that come later.
+  LatePart late;
   // The value of the annotation subak.gpu/suspended, which says why Subak suspended the owner.
   // Empty: Subak did not suspend it.
   std::string mark;

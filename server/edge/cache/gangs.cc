@@ -5,6 +5,8 @@
 #include <memory>
 #include <string_view>
 
+#include "core/limits.h"
+
 namespace subak {
 namespace {
 
@@ -59,17 +61,81 @@ void read_job_part(const Pod& pod, json::Value object, Cause cause, GpuPodEntry&
   gpu.of_job.failing = is_uncounted && (gpu.ended ? cause != Cause::kFinished : gpu.going);
 }
 
+namespace {
+
+std::uint32_t size_of(const OwnerEntry& owner, std::string_view role) {
+  for (const auto& [name, size] : owner.gangs) {
+    if (name == role) return size;
+  }
+  return 1;
+}
+
+// Returns the owner of an operator's kind, such as PyTorchJob, that controls the pod or the pod's
+// Job; nullptr: there is none. It sets `uid`.
+const OwnerEntry* find_operator_owner(const OwnerCache& owners, const Pod& pod, std::string& uid) {
+  const auto is_its = [](const OwnerEntry* owner) {
+    return owner != nullptr && owner->row->watch == OwnerWatch::kIfServed;
+  };
+  uid = pod.owner.uid;
+  const OwnerEntry* const owner = owners.find(uid);
+  if (owner == nullptr || is_its(owner)) return owner;
+  uid = owner->parent;
+  const OwnerEntry* const parent = owners.find(uid);
+  return is_its(parent) ? parent : nullptr;
+}
+
+// Joins the gang of the operator's owner. Without a size, as the owner cannot be read, the pod stays
+// as it is.
+void join_operator(const OwnerEntry& owner, const std::string& uid, Pod& pod) {
+  if (owner.gangs.empty()) return;
+  join_owner(pod, uid, size_of(owner, role_of(*owner.row, pod)), owner.replaced_alone);
+}
+
+// A pod that states the size of its gang is in the gang of the topmost owner: the launcher of an
+// MPIJob has a Job as its controller, and its workers have the MPIJob.
+void move_to_operator(const OwnerCache& owners, Pod& pod) {
+  std::string uid;
+  if (pod.gang.owner.empty() || find_operator_owner(owners, pod, uid) == nullptr) return;
+  pod.gang.owner = shortened(uid, limits::kMaxNameBytes);
+}
+
+// Finds the first group that the pod names and that exists, and joins it. kUnseen: none exists,
+// though the edge watches such groups.
+enum class GroupFound : std::uint8_t { kNone, kUnseen, kFound };
+GroupFound find_pod_group(const OwnerCache& owners, Pod& pod) {
+  GroupFound found = GroupFound::kNone;
+  for (const PodGroupRef& ref : pod_groups_of(pod)) {
+    if (owners.is_known(ref.kind)) found = GroupFound::kUnseen;
+    const std::string key = group_key(ref.kind, pod.ns, ref.name);
+    const std::string uid = owners.group(key);
+    const OwnerEntry* const group = uid.empty() ? nullptr : owners.find(uid);
+    if (group == nullptr) continue;
+    const auto part = std::find_if(group->gangs.begin(), group->gangs.end(),
+                                   [&](const auto& one) { return one.first == ref.part; });
+    if (part != group->gangs.end()) join_pod_group(pod, ref, uid, part->second);
+    return GroupFound::kFound;
+  }
+  return found;
+}
+
+}  // namespace
+
 bool find_gang(const OwnerCache& owners, Pod& pod, PodEntry& entry) {
   if (!worker_set_of(pod).empty()) return find_group(owners, pod, entry);
-  if (!asks_owner(pod)) return true;
+  if (!asks_size(pod)) {
+    move_to_operator(owners, pod);
+    return true;
+  }
+  std::string uid;
+  if (const OwnerEntry* const of_operator = find_operator_owner(owners, pod, uid)) {
+    join_operator(*of_operator, uid, pod);
+    return true;
+  }
+  const GroupFound group = find_pod_group(owners, pod);
+  if (group != GroupFound::kNone) return group == GroupFound::kFound;
+  if (pod.owner.uid.empty()) return true;
   const OwnerEntry* const owner = owners.find(std::string(pod.owner.uid));
   if (owner == nullptr) return false;
-  const auto size_of = [](const OwnerEntry& of, std::string_view role) {
-    for (const auto& [name, size] : of.gangs) {
-      if (name == role) return size;
-    }
-    return std::uint32_t{1};
-  };
   const Text role = find_text(pod.labels, "jobset.sigs.k8s.io/replicatedjob-name");
   if (role.empty()) {
     // The remaining pods of a gang are the gang, even if only one remains.
@@ -86,6 +152,11 @@ bool find_gang(const OwnerCache& owners, Pod& pod, PodEntry& entry) {
   return true;
 }
 
+bool has_read_owner(const OwnerCache& owners, const Pod& pod) {
+  const OwnerKindRow* const row = find_owner_kind(pod.owner.api_version, pod.owner.kind);
+  return row != nullptr && owners.is_known(row->kind);
+}
+
 bool is_left_out(const OwnerCache& owners, const PodEntry& entry) {
   if (!entry.gpu || entry.gpu->of_job.index < 0) return false;
   const OwnerEntry* const owner = owners.find(entry.gpu->owner_uid);
@@ -96,7 +167,7 @@ bool is_left_out(const OwnerCache& owners, const PodEntry& entry) {
 bool makes_more(const OwnerCache& owners, const std::string& gang_owner) {
   const std::size_t plus = gang_owner.find('+');
   const bool of_group = plus != std::string::npos;
-  if (!owners.is_known(of_group ? kWorkerSetsPath : kJobsPath)) return true;
+  if (!owners.is_known(of_group ? OwnerKind::kLeaderWorkerSet : OwnerKind::kJob)) return true;
   const OwnerEntry* const owner = owners.find(gang_owner.substr(0, plus));
   if (owner == nullptr) return false;
   if (!of_group) return !owner->ended;
@@ -107,18 +178,39 @@ bool makes_more(const OwnerCache& owners, const std::string& gang_owner) {
 }
 
 std::vector<std::string> awaited_owners(const OwnerCache& owners, const Pod& pod) {
+  if (!pod.gated()) return {};
+  if (const Text set = worker_set_of(pod); !set.empty()) {
+    if (!owners.is_known(OwnerKind::kLeaderWorkerSet)) return {};
+    return {namespaced_name(pod.ns, set)};
+  }
+  std::vector<std::string> awaited;
+  for (const PodGroupRef& ref : pod_groups_of(pod)) {
+    if (owners.is_known(ref.kind)) awaited.push_back(group_key(ref.kind, pod.ns, ref.name));
+  }
   const bool of_jobs = has_key(pod.labels, "jobset.sigs.k8s.io/replicatedjob-name");
-  const Text set = worker_set_of(pod);
-  const bool is_read = owners.is_known(!set.empty() ? kWorkerSetsPath
-                                       : of_jobs    ? kJobSetsPath
-                                                    : kJobsPath);
-  const bool has_owner = !set.empty() || pod.owner.kind == "Job";
-  if (!has_owner || !is_read || !pod.gated()) return {};
-  std::vector<std::string> awaited{set.empty() ? std::string(pod.owner.uid)
-                                               : namespaced_name(pod.ns, set)};
+  if (of_jobs && !owners.is_known(OwnerKind::kJobSet)) return awaited;
+  if (!has_read_owner(owners, pod)) return awaited;
   const OwnerEntry* const owner = owners.find(std::string(pod.owner.uid));
-  if (owner != nullptr) awaited.push_back(owner->parent);
+  if (owner == nullptr || of_jobs) awaited.emplace_back(pod.owner.uid);
+  if (owner != nullptr && of_jobs) awaited.push_back(owner->parent);
   return awaited;
+}
+
+std::string gang_owner_of(const OwnerCache& owners, const Pod& pod, const PodRecord& record) {
+  if (record.owner.empty()) return {};
+  if (!worker_set_of(pod).empty()) return record.owner;
+  const OwnerKindRow* const row = find_owner_kind(pod.owner.api_version, pod.owner.kind);
+  const bool of_job = row != nullptr && row->kind == OwnerKind::kJob && !pod.gang.of_pod_group;
+  const OwnerEntry* const owner = of_job ? nullptr : owners.find(record.owner);
+  const bool of_operator = owner != nullptr && !owner->row->is_group;
+  if (!of_job && !of_operator) return {};
+  return record.owner.substr(0, record.owner.find('+'));
+}
+
+std::string named_group(const Pod& pod) {
+  const std::vector<PodGroupRef> groups = pod_groups_of(pod);
+  if (groups.empty()) return {};
+  return group_key(groups.front().kind, pod.ns, groups.front().name);
 }
 
 }  // namespace subak

@@ -18,10 +18,18 @@ namespace subak {
 // False: the owner is not known yet. If the pod's own labels state the gang, find_gang() returns
 // true and changes nothing.
 bool find_gang(const OwnerCache& owners, Pod& pod, PodEntry& entry);
-// Returns the owners for which a pod must wait: uids, or "namespace/name" of a LeaderWorkerSet.
+// Returns the owners for which a pod must wait: uids, "namespace/name" of a LeaderWorkerSet, or the
+// group_key() of a group.
 // Empty: the pod need not wait. A pod without Subak's gate never waits, since the size of its gang
 // matters only until its gate opens.
 std::vector<std::string> awaited_owners(const OwnerCache& owners, const Pod& pod);
+// Returns the owner that creates all pods of the pod's gang (GpuPodEntry::gang_owner). `record`:
+// the record of the pod. Empty: the edge would not learn the end of such an owner.
+std::string gang_owner_of(const OwnerCache& owners, const Pod& pod, const PodRecord& record);
+// Returns the group_key() of the first group that the pod names; empty: it names none.
+std::string named_group(const Pod& pod);
+// True if the pod's controller is of a kind that the edge watches in this cluster.
+bool has_read_owner(const OwnerCache& owners, const Pod& pod);
 // True if the pod's Indexed Job was scaled down and no longer needs the pod's index. Such a pod
 // counts as finished, not as lost. False for pods of other owners.
 bool is_left_out(const OwnerCache& owners, const PodEntry& entry);

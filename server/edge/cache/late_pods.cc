@@ -26,9 +26,9 @@ std::optional<in::GangSeen> late_workers(const OwnerCache& owners, const std::st
   const std::string set_uid = owners.worker_set(namespaced_name(pod.ns, worker_set_of(pod)));
   const OwnerEntry* const set = set_uid.empty() ? nullptr : owners.find(set_uid);
   const bool its = set != nullptr && leader.owner.starts_with(set_uid + "+");
-  if (!its || set->late == nullptr || set->without_gpus > 0) return std::nullopt;
+  if (!its || set->late.workers == nullptr || set->without_gpus > 0) return std::nullopt;
   in::GangSeen seen = gang_of(cluster, leader);
-  PodShape late = set->late_as_leader ? leader.shape : *set->late;
+  PodShape late = set->late.as_leader ? leader.shape : *set->late.workers;
   late.tolerations = leader.shape.tolerations;
   seen.groups = {{1, leader.shape}, {leader.gang_size - 1, std::move(late)}};
   return seen;
@@ -40,12 +40,12 @@ std::optional<in::GangSeen> late_in_jobs(const OwnerCache& owners, const std::st
                                          const Pod& pod, const PodRecord& first) {
   const OwnerEntry* const owner = owners.find(std::string(pod.owner.uid));
   const OwnerEntry* const set = owner == nullptr ? nullptr : owners.find(owner->parent);
-  if (set == nullptr || set->firsts.empty()) return std::nullopt;
+  if (set == nullptr || set->late.firsts.empty()) return std::nullopt;
   in::GangSeen seen = gang_of(cluster, first);
-  seen.each = set->firsts.front().pods;
+  seen.each = set->late.firsts.front().pods;
   const Text name = find_text(pod.labels, "jobset.sigs.k8s.io/replicatedjob-name");
   std::uint32_t pods = 0;
-  for (const JobsOfSet& jobs : set->firsts) {
+  for (const JobsOfSet& jobs : set->late.firsts) {
     pods += jobs.copies * jobs.pods;
     seen.groups.push_back({jobs.copies * jobs.pods, jobs.name == name ? first.shape : jobs.shape});
   }
@@ -55,12 +55,34 @@ std::optional<in::GangSeen> late_in_jobs(const OwnerCache& owners, const std::st
   return seen;
 }
 
+// An operator creates the pods of some roles only when the other pods run, such as the launcher of
+// an MPIJob. Each pod of the first two replicas says so, since either may be the first of its role.
+std::optional<in::GangSeen> late_roles(const OwnerCache& owners, const std::string& cluster,
+                                       const Pod& pod, const PodRecord& first) {
+  const OwnerEntry* const owner = owners.find(std::string(pod.owner.uid));
+  if (owner == nullptr || owner->late.roles.empty()) return std::nullopt;
+  const Text replica = find_text(pod.labels, "training.kubeflow.org/replica-index");
+  if (!replica.empty() && replica != "0" && replica != "1") return std::nullopt;
+  in::GangSeen seen = gang_of(cluster, first);
+  const Text name = role_of(*owner->row, pod);
+  std::uint32_t pods = 0;
+  for (const JobsOfSet& role : owner->late.roles) {
+    if (role.copies == 0) continue;
+    seen.groups.push_back({role.copies * role.pods, role.name == name ? first.shape : role.shape});
+    if (role.name != name) seen.groups.back().shape.tolerations = first.shape.tolerations;
+    pods += role.copies * role.pods;
+  }
+  seen.least = owner->late.at_once;
+  return pods == first.gang_size ? std::optional(std::move(seen)) : std::nullopt;
+}
+
 }  // namespace
 
 std::optional<in::GangSeen> late_pods(const OwnerCache& owners, const std::string& cluster,
                                       const Pod& pod, const PodRecord& first) {
   std::optional<in::GangSeen> seen = late_workers(owners, cluster, pod, first);
   if (!seen) seen = late_in_jobs(owners, cluster, pod, first);
+  if (!seen) seen = late_roles(owners, cluster, pod, first);
   if (!seen) seen = late_in_group(cluster, pod, first);
   return seen;
 }

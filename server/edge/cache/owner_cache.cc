@@ -1,18 +1,16 @@
 #include "server/edge/cache/owner_cache.h"
 
+#include <algorithm>
+#include <memory>
 #include <tuple>
 #include <utility>
 
+#include "core/must.h"
 #include "core/names.h"
 #include "core/text.h"
 
 namespace subak {
 namespace {
-
-OwnerKind kind_of(std::string_view collection) {
-  if (collection == kJobSetsPath) return OwnerKind::kJobSet;
-  return collection == kWorkerSetsPath ? OwnerKind::kLeaderWorkerSet : OwnerKind::kJob;
-}
 
 // Returns the set's jobs with GPUs if each has the same number of pods; else none.
 std::vector<JobsOfSet> jobs_of(const OwnerRecord& set) {
@@ -25,7 +23,41 @@ std::vector<JobsOfSet> jobs_of(const OwnerRecord& set) {
   return jobs;
 }
 
+// Returns the members that the owner creates later.
+LatePart late_part_of(const OwnerRecord& owner) {
+  LatePart late;
+  if (owner.first_of_each_job && owner.together == Together::kAll) late.firsts = jobs_of(owner);
+  if (owner.leader_first && owner.roles.size() == 2) {
+    late.workers = std::make_shared<const PodShape>(owner.roles[1].shape);
+    late.as_leader = owner.roles[0].shape == owner.roles[1].shape;
+  }
+  for (const bool later : {false, true}) {
+    for (const OwnerRole& role : owner.roles) {
+      if (role.later != later || role.shape.kind == GpuKind::kNone) continue;
+      late.roles.push_back({role.name, role.copies, role.pods, role.shape});
+      if (!later) late.at_once += role.copies * role.pods;
+    }
+  }
+  const bool any = std::any_of(owner.roles.begin(), owner.roles.end(), [](const OwnerRole& role) {
+    return role.later && role.shape.kind != GpuKind::kNone;
+  });
+  if (!any || late.at_once == 0) late.roles.clear();
+  return late;
+}
+
 }  // namespace
+
+std::string group_key(OwnerKind kind, std::string_view ns, std::string_view name) {
+  return std::string(enum_name(kind)) + " " + namespaced_name(ns, name);
+}
+
+std::vector<std::string> owner_collections() {
+  std::vector<std::string> paths;
+  for (const OwnerKindRow& row : owner_kinds()) {
+    if (row.watch != OwnerWatch::kNever) paths.push_back(collection_of(row, row.versions.front()));
+  }
+  return paths;
+}
 
 std::string OwnerEntry::path() const {
   const std::size_t slash = collection.rfind('/');
@@ -37,14 +69,12 @@ std::string OwnerEntry::api_version() const {
   return collection.substr(kBefore, collection.rfind('/') - kBefore);
 }
 
-std::string_view OwnerEntry::kind() const { return enum_name(kind_of(collection)); }
-
 void OwnerCache::read(const WatchEvent& event, OwnerEntry& entry) const {
   entry.gangs.clear();
   entry.ranks.clear();
   entry.done = 0;
   entry.together = Together::kNone;
-  if (const auto owner = read_owner(kind_of(entry.collection), event.object, extra_)) {
+  if (const auto owner = read_owner(entry.row->kind, event.object, extra_)) {
     entry.together = owner->together;
     entry.has_deadline = owner->has_deadline;
     entry.backoff_limit = owner->backoff_limit;
@@ -56,14 +86,7 @@ void OwnerCache::read(const WatchEvent& event, OwnerEntry& entry) const {
     entry.ended = owner->ended;
     entry.without_gpus = 0;
     entry.ranks = role_ranks(*owner);
-    entry.late.reset();
-    entry.firsts.clear();
-    if (owner->first_of_each_job && owner->together == Together::kAll)
-      entry.firsts = jobs_of(*owner);
-    if (owner->leader_first && owner->roles.size() == 2) {
-      entry.late = std::make_shared<const PodShape>(owner->roles[1].shape);
-      entry.late_as_leader = owner->roles[0].shape == owner->roles[1].shape;
-    }
+    entry.late = late_part_of(*owner);
     for (std::size_t role = 0; role < owner->roles.size(); ++role) {
       const OwnerRole& made = owner->roles[role];
       entry.gangs.emplace_back(made.name, owner->gang_size(role));
@@ -92,24 +115,34 @@ void OwnerCache::read(const WatchEvent& event, OwnerEntry& entry) const {
   entry.suspended = suspend && json::boolean(*suspend);
 }
 
+void OwnerCache::begin(const std::string& collection) {
+  const OwnerKindRow* const row = find_collection(collection);
+  must(row != nullptr, "the edge watches kinds of the table");
+  ++lists_[row->kind];
+}
+
 OwnerCache::Seen OwnerCache::see(const WatchEvent& event, const std::string& collection) {
   Seen seen;
   seen.uid = json::text_in(event.object, "metadata", "uid");
+  const OwnerKindRow* const row = find_collection(collection);
+  must(row != nullptr, "the edge watches kinds of the table");
+  const std::string_view ns = json::text_in(event.object, "metadata", "namespace");
+  const std::string_view name = json::text_in(event.object, "metadata", "name");
+  if (row->is_group) seen.group = group_key(row->kind, ns, name);
   if (event.kind == WatchKind::kDeleted) {
-    entries_.erase(seen.uid);
-    marked_.erase(seen.uid);
-    std::erase_if(worker_sets_, [&](const auto& set) { return set.second == seen.uid; });
-    seen.gone = true;
+    drop(seen);
     return seen;
   }
   OwnerEntry& entry = entries_[seen.uid];
-  entry.ns = json::text_in(event.object, "metadata", "namespace");
-  entry.name = json::text_in(event.object, "metadata", "name");
+  entry.row = row;
+  entry.ns = ns;
+  entry.name = name;
   entry.collection = collection;
-  entry.list = lists_[collection];
+  entry.list = lists_[row->kind];
   const auto said = [&entry] {
     return std::tuple(entry.gangs, entry.done, entry.without_gpus, entry.replaced_alone,
-                      entry.late ? to_text(*entry.late) : std::string(), entry.firsts.size());
+                      entry.late.workers ? to_text(*entry.late.workers) : std::string(),
+                      entry.late.firsts.size(), entry.late.at_once);
   };
   const auto before = said();
   read(event, entry);
@@ -117,6 +150,8 @@ OwnerCache::Seen OwnerCache::see(const WatchEvent& event, const std::string& col
     seen.worker_set = namespaced_name(entry.ns, entry.name);
     seen.outdates = std::exchange(worker_sets_[seen.worker_set], seen.uid) != seen.uid;
   }
+  if (row->is_group)
+    seen.outdates = std::exchange(groups_[seen.group], seen.uid) != seen.uid || seen.outdates;
   if (entry.mark.empty()) {
     marked_.erase(seen.uid);
   } else {
@@ -124,6 +159,19 @@ OwnerCache::Seen OwnerCache::see(const WatchEvent& event, const std::string& col
   }
   seen.outdates = seen.outdates || before != said();
   return seen;
+}
+
+void OwnerCache::drop(Seen& seen) {
+  entries_.erase(seen.uid);
+  marked_.erase(seen.uid);
+  const auto is_its = [&](const auto& named) { return named.second == seen.uid; };
+  std::erase_if(worker_sets_, is_its);
+  if (!seen.group.empty()) {
+    const auto known = groups_.find(seen.group);
+    seen.outdates = known != groups_.end() && known->second == seen.uid;
+    if (seen.outdates) groups_.erase(known);
+  }
+  seen.gone = true;
 }
 
 std::optional<OwnerCache::Seen> OwnerCache::see_answer(json::Value owner,
@@ -142,12 +190,16 @@ std::optional<OwnerCache::Seen> OwnerCache::see_answer(json::Value owner,
 }
 
 void OwnerCache::complete(const std::string& collection) {
-  known_.insert(collection);
+  const OwnerKindRow* const row = find_collection(collection);
+  must(row != nullptr, "the edge watches kinds of the table");
+  known_.insert(row->kind);
   std::erase_if(entries_, [&](const auto& one) {
-    return one.second.collection == collection && one.second.list != lists_.at(collection);
+    return one.second.row == row && one.second.list != lists_.at(row->kind);
   });
   std::erase_if(marked_, [&](const std::string& uid) { return !entries_.contains(uid); });
-  std::erase_if(worker_sets_, [&](const auto& set) { return !entries_.contains(set.second); });
+  const auto is_gone = [&](const auto& named) { return !entries_.contains(named.second); };
+  std::erase_if(worker_sets_, is_gone);
+  std::erase_if(groups_, is_gone);
 }
 
 const OwnerEntry* OwnerCache::find(const std::string& uid) const {
@@ -158,6 +210,11 @@ const OwnerEntry* OwnerCache::find(const std::string& uid) const {
 std::string OwnerCache::worker_set(const std::string& name) const {
   const auto found = worker_sets_.find(name);
   return found == worker_sets_.end() ? std::string() : found->second;
+}
+
+std::string OwnerCache::group(const std::string& key) const {
+  const auto found = groups_.find(key);
+  return found == groups_.end() ? std::string() : found->second;
 }
 
 std::vector<std::string> OwnerCache::below(const std::string& uid) const {

@@ -1,4 +1,4 @@
-// The owners of pods as last seen: Jobs, JobSets and LeaderWorkerSets. Threads: one at a time;
+// The owners of pods, and the groups that pods name, as last seen. Threads: one at a time;
 // ClusterCache owns the cache.
 #pragma once
 
@@ -17,6 +17,9 @@
 
 namespace subak {
 
+// Returns the name of a group among all groups: "KIND namespace/name".
+std::string group_key(OwnerKind kind, std::string_view ns, std::string_view name);
+
 // Entries stay when a session ends: the core does not get owners, so no entry must be sent again.
 class OwnerCache {
  public:
@@ -28,14 +31,15 @@ class OwnerCache {
     // The uid of the owner, even if the owner was deleted.
     std::string uid;
     std::string worker_set;  // "namespace/name", if it is a LeaderWorkerSet; else empty
+    std::string group;       // group_key(), if it is a PodGroup or Workload; else empty
     // True: the owner was deleted and no longer has an entry.
     bool gone = false;
     // True: the gangs of the owner have changed, so its gated pods must be read again.
     bool outdates = false;
   };
   // A list of the collection begins.
-  void begin(const std::string& collection) { ++lists_[collection]; }
-  // Takes an event on an owner. `collection`: one of kOwnerPaths. It does not compare versions,
+  void begin(const std::string& collection);
+  // Takes an event on an owner. `collection`: the path of its kind. It does not compare versions,
   // since a watch sends the versions of an object in order.
   Seen see(const WatchEvent& event, const std::string& collection);
   // Takes an owner from the answer to a call. It only updates an existing entry, since the answer
@@ -46,12 +50,14 @@ class OwnerCache {
   // The list of the collection is complete: forgets the owners that the list did not name. Unlike
   // ListRound, it believes every complete list.
   void complete(const std::string& collection);
-  // True if at least one list of the collection was complete.
-  bool is_known(std::string_view collection) const { return known_.contains(collection); }
+  // True if at least one list of the kind was complete.
+  bool is_known(OwnerKind kind) const { return known_.contains(kind); }
 
   const OwnerEntry* find(const std::string& uid) const;  // nullptr: it does not exist
   // Returns the uid of the LeaderWorkerSet with this "namespace/name"; empty: it does not exist.
   std::string worker_set(const std::string& name) const;
+  // Returns the uid of the PodGroup or Workload with this group_key(); empty: it does not exist.
+  std::string group(const std::string& key) const;
   // Returns the owners with Subak's mark (annotation subak.gpu/suspended).
   const std::set<std::string>& marked() const { return marked_; }
   // Returns the uids of the owners that this owner controls directly, such as the Jobs of a JobSet.
@@ -61,15 +67,18 @@ class OwnerCache {
  private:
   // Fills `entry` from the object.
   void read(const WatchEvent& event, OwnerEntry& entry) const;
+  // Takes the deletion of an owner into `seen`.
+  void drop(Seen& seen);
 
   const ExtraGpuResources& extra_;
   std::map<std::string, OwnerEntry> entries_;       // by uid
   std::map<std::string, std::string> worker_sets_;  // their uids, by "namespace/name"
+  std::map<std::string, std::string> groups_;       // their uids, by group_key()
   std::set<std::string> marked_;
-  // Collections with at least one complete list.
-  std::set<std::string, std::less<>> known_;
-  // The number of lists begun, by collection.
-  std::map<std::string, std::uint32_t> lists_;
+  // Kinds with at least one complete list.
+  std::set<OwnerKind> known_;
+  // The number of lists begun, by kind.
+  std::map<OwnerKind, std::uint32_t> lists_;
 };
 
 }  // namespace subak

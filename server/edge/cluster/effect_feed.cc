@@ -3,6 +3,8 @@
 #include <utility>
 #include <vector>
 
+#include "server/edge/writes/plan.h"
+
 namespace subak {
 
 void EffectFeed::subscribe(ClusterId id) {
@@ -20,6 +22,9 @@ void EffectFeed::take() {
   if (!stream_) return;
   for (Effect& effect : stream_->take()) {
     if (effect.session > session_.number()) continue;  // from another session
+    for (const std::string& uid : pods_beyond(context_.cache, effect)) {
+      context_.cache.tell_again(uid, true);
+    }
     queue_.want(std::move(effect), !session_.follows());
   }
   queue_.took_effects();

@@ -21,7 +21,7 @@ void Watches::follow_others() {
   devices_until_ms_ = context_.ports.monotonic_ms() + limits::kDeviceListsMs;
   follow_devices();
   follow_namespaces();
-  follow_owners();
+  owners_.begin();
   follow_leases();
 }
 
@@ -31,17 +31,18 @@ void Watches::end() {
   namespaces_.reset();
   pods_.reset();
   leases_.reset();
-  owners_.clear();
+  owners_.end();
   devices_.clear();
 }
 
 void Watches::turn() {
+  owners_.turn();
   if (!nodes_ && !devices_.empty() && may_follow_nodes()) follow_nodes();
   for (Reflector* reflector : all()) reflector->turn();
 }
 
 DurationMs Watches::due_in() const {
-  DurationMs most = limits::kLoopMaxWaitMs;
+  DurationMs most = owners_.due_in();
   for (const Reflector* reflector : all()) most = std::min(most, reflector->due_in());
   return most;
 }
@@ -54,7 +55,7 @@ bool Watches::may_follow_nodes() const {
 }
 
 bool Watches::others_listed() const {
-  return are_asked(owners_) && nodes_ && nodes_->listed() && namespaces_->listed();
+  return owners_.are_asked() && nodes_ && nodes_->listed() && namespaces_->listed();
 }
 
 std::uint64_t Watches::pods_version() const {
@@ -83,12 +84,12 @@ std::vector<Reflector*> Watches::all() const {
   if (namespaces_) all.push_back(namespaces_.get());
   if (pods_) all.push_back(pods_.get());
   if (leases_) all.push_back(leases_.get());
-  for (const auto& owner : owners_) all.push_back(owner.get());
+  for (Reflector* const owner : owners_.all()) all.push_back(owner);
   for (const auto& devices : devices_) all.push_back(devices.get());
   return all;
 }
 
-std::unique_ptr<Reflector> Watches::follow(const char* path, ReflectorSink sink) {
+std::unique_ptr<Reflector> Watches::follow(const std::string& path, ReflectorSink sink) {
   RequestPace& begins = kind_paces_.try_emplace(path, limits::kMaxFollowRequests).first->second;
   auto reflector = std::make_unique<Reflector>(*context_.api, path, std::move(sink),
                                                Reflector::Paces{begins, page_pace_},
@@ -116,22 +117,6 @@ void Watches::follow_namespaces() {
   sink.object = [this](const WatchEvent& event) { context_.cache.namespaces().see(event); };
   sink.complete = [this] { return context_.cache.namespaces().complete(); };
   namespaces_ = follow(kNamespacesPath, std::move(sink));
-}
-
-void Watches::follow_owners() {
-  for (const char* const path : kOwnerPaths) {
-    ReflectorSink of_owners;
-    of_owners.begin = [this, path] { context_.cache.owners().begin(path); };
-    of_owners.object = [this, path](const WatchEvent& event) {
-      on_change_();
-      context_.cache.see_owner(event, path);
-    };
-    of_owners.complete = [this, path] {
-      context_.cache.complete_owners(path);
-      return true;
-    };
-    owners_.push_back(follow(path, std::move(of_owners)));
-  }
 }
 
 // A cluster without NVIDIA's driver has no ComputeDomains, and no slices of that driver.

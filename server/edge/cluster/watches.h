@@ -17,6 +17,7 @@
 #include "server/edge/client/reflector.h"
 #include "server/edge/client/request_pace.h"
 #include "server/edge/cluster/edge_context.h"
+#include "server/edge/kinds/owner_watches.h"
 
 namespace subak {
 
@@ -25,7 +26,12 @@ class Watches {
   // `on_change` is called before each change of a pod, an owner, a ComputeDomain or a
   // ResourceClaimTemplate goes into the cache.
   Watches(EdgeContext& context, std::function<void()> on_change)
-      : context_(context), on_change_(std::move(on_change)) {}
+      : context_(context),
+        on_change_(std::move(on_change)),
+        owners_(*context_.api, context_.cache, context_.ports.monotonic_ms, on_change_,
+                [this](const std::string& path, ReflectorSink sink) {
+                  return follow(path, std::move(sink));
+                }) {}
   Watches(const Watches&) = delete;
   Watches& operator=(const Watches&) = delete;
 
@@ -70,10 +76,9 @@ class Watches {
   void follow_devices();
   void follow_nodes();
   void follow_namespaces();
-  void follow_owners();
   void follow_leases();
   // Makes and starts a reflector. The limits of its kind continue from earlier reflectors.
-  std::unique_ptr<Reflector> follow(const char* path, ReflectorSink sink);
+  std::unique_ptr<Reflector> follow(const std::string& path, ReflectorSink sink);
   // Returns the reflectors that exist.
   std::vector<Reflector*> all() const;
 
@@ -95,8 +100,7 @@ class Watches {
   std::uint64_t lists_before_ = 0;
   // nullptr: that kind is not followed.
   std::unique_ptr<Reflector> nodes_, namespaces_, pods_, leases_;
-  // One for each of kOwnerPaths; empty: owners are not followed.
-  std::vector<std::unique_ptr<Reflector>> owners_;
+  OwnerWatches owners_;
   // ResourceSlices, DeviceClasses, ResourceClaims, ResourceClaimTemplates and ComputeDomains;
   // empty: not followed.
   std::vector<std::unique_ptr<Reflector>> devices_;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 #include <set>
+#include <string_view>
 #include <utility>
 
 #include "server/edge/writes/domain_state.h"
@@ -10,11 +11,11 @@
 namespace subak {
 namespace {
 
-// True if the pod has a Job or JobSet that was not seen yet. An eviction would count as the Job's
-// failure.
+// True if the pod has an owner that Subak may suspend, such as a Job, and that was not seen yet. An
+// eviction would count as the Job's failure.
 bool awaits_owner(const ClusterCache& cache, const GpuPodEntry& pod) {
-  const bool of_job = pod.owner_kind == "Job" || pod.owner_kind == "JobSet";
-  return of_job && cache.owners().find(pod.owner_uid) == nullptr;
+  const OwnerKindRow* const row = find_owner_kind(pod.owner_api, pod.owner_kind);
+  return row != nullptr && row->suspends && cache.owners().find(pod.owner_uid) == nullptr;
 }
 
 // True if its owner, or the owner's owner, ends its pods itself.
@@ -58,7 +59,9 @@ Ending ending_pods(const ClusterCache& cache, const WantedJobs& wanted) {
 std::string to_suspend(const ClusterCache& cache, const GpuPodEntry& pod, const Ending& ending) {
   const OwnerEntry* const owner = cache.owners().find(pod.owner_uid);
   if (owner == nullptr || !owner->may_suspend()) return {};
-  const bool below = cache.owners().find(owner->parent) != nullptr;
+  const OwnerEntry* const parent = cache.owners().find(owner->parent);
+  const bool below = parent != nullptr;
+  if (below && !parent->may_suspend()) return {};  // its parent would resume it
   const std::string& top = below ? owner->parent : pod.owner_uid;
   if (pod.gang && !pod.runs_alone) return top;
   if (below && !pod.gang) return {};
@@ -296,6 +299,25 @@ Plan plan_writes(const WantedJobs& wanted, const Fence& fence, const ClusterCach
   planner.resume_owners();
   planner.finish(most, plan);
   return plan;
+}
+
+std::vector<std::string> pods_beyond(const ClusterCache& cache, const Effect& effect) {
+  std::vector<std::string> beyond;
+  const PodEntry* first = nullptr;
+  std::set<std::string_view> members;
+  if (effect.kind != EffectKind::kOpenGate || effect.pods.size() < 2) return beyond;
+  for (const EffectPod& pod : effect.pods) {
+    members.insert(pod.uid);
+    if (first == nullptr) first = cache.find_gpu_pod(pod.uid);
+  }
+  if (first == nullptr || !first->gpu->gang_told.least) return beyond;
+  for (const std::string& uid : cache.marks().gated()) {
+    const PodEntry& pod = *cache.find_gpu_pod(uid);
+    const GangPart& gang = pod.gpu->gang_told;
+    const bool its = pod.ns == first->ns && gang.key == first->gpu->gang_told.key;
+    if (its && gang.least && !gang.apart && !members.contains(uid)) beyond.push_back(uid);
+  }
+  return beyond;
 }
 
 }  // namespace subak

@@ -149,4 +149,9 @@ Plan plan_writes(const WantedJobs& wanted, const Fence& fence, const ClusterCach
                  const Attempts& attempts, TimeMs now_ms, std::int64_t monotonic_ms,
                  std::size_t most);
 
+// Returns the gated pods beyond the least size of a gang (Gang::least) that starts with this
+// effect. The core would let them wait until the gang has ended. So the caller sends them again as
+// new pods, and the core makes each a job of its own. O(gated pods).
+std::vector<std::string> pods_beyond(const ClusterCache& cache, const Effect& effect);
+
 }  // namespace subak

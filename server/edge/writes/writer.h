@@ -20,7 +20,7 @@ struct WriterHooks {
   // Gets a pod that was in an answer of the API server. ClusterCache::see_answered_pod() takes such
   // a pod.
   std::function<void(json::Value)> see_pod;
-  // Gets an owner that was in an answer of the API server. `collection`: one of kOwnerPaths.
+  // Gets an owner that was in an answer of the API server. `collection`: the path of its kind.
   std::function<void(json::Value, const std::string& collection)> see_owner;
   // Gets a ComputeDomain that was in an answer of the API server.
   // ClusterCache::domains().see_answered_domain() takes it.

@@ -5,6 +5,7 @@
 #include "core/names.h"
 #include "core/text.h"
 #include "kube/known_as.h"
+#include "tests/server/edge/served_kinds.h"
 
 namespace subak::fault {
 namespace {
@@ -205,6 +206,10 @@ ApiObjects::Answered ApiObjects::serve(const KubeCall& call) {
   if (place.collection.ends_with("/events")) return {201, "{}"};
   if (call.path == kSelfReviewPath) {
     return {201, R"({"status":{"userInfo":{"username":"world:edge"}}})"};
+  }
+  if (call.method == "GET" && is_discovery(call.path)) {
+    const std::string kinds = served_kinds(call.path);
+    return kinds.empty() ? refused(404, "NotFound", call.path) : Answered{200, kinds};
   }
   if (call.method == "GET" && place.name.empty()) {
     return list(place.collection, mark == std::string::npos ? "" : call.path.substr(mark + 1));

@@ -43,7 +43,7 @@ OwnerWorld::OwnerWorld(std::uint64_t seed, std::size_t owners, bool obeys)
     node.gpus = 8;
     say(in::NodeSeen{"k8s", node});
   }
-  for (const char* const path : kOwnerPaths) {
+  for (const std::string& path : owner_collections()) {
     cache_.owners().begin(path);
     cache_.complete_owners(path);
   }
@@ -81,6 +81,9 @@ void OwnerWorld::add_owner() {
   const bool states = o.made == Made::kDeclared || o.made == Made::kRay ||
                       o.made == Made::kTraining || o.made == Made::kFast;
   if (states) o.stated = o.size;
+  const bool enough =
+      o.made == Made::kEnough || o.made == Made::kAutoscaled || o.made == Made::kGroup;
+  if (enough) o.least = static_cast<std::uint32_t>(rng_.between(1, o.size));
   owners_.push_back(std::move(o));
   show(owners_.size() - 1);
 }
@@ -94,7 +97,10 @@ bool OwnerWorld::is_declared(const Owner& o) const {
     case Made::kExclusive:
     case Made::kWorkers:
     case Made::kLeaderFirst:
+    case Made::kOperator:
       return true;
+    case Made::kEnough:
+      return o.least >= o.size;  // all are needed
     default:
       return false;
   }
@@ -236,7 +242,8 @@ void OwnerWorld::remove(const std::string& uid) {
 
 void OwnerWorld::resize(Owner& o) {
   const bool may = is_indexed(o.made) || o.made == Made::kElastic || o.made == Made::kRay ||
-                   o.made == Made::kDeployment;
+                   o.made == Made::kDeployment || o.made == Made::kOperator ||
+                   o.made == Made::kAutoscaled || o.made == Made::kGroup;
   if (!may || o.over) return;
   o.size = static_cast<std::uint32_t>(rng_.between(1, 6));
   ++o.version;
@@ -276,6 +283,7 @@ void OwnerWorld::turn() {
   wanted_.clear();
   std::uint64_t order = 0;
   for (Effect& effect : engine_.outstanding(engine_.find_cluster("k8s"))) {
+    for (const std::string& uid : pods_beyond(cache_, effect)) cache_.tell_again(uid, true);
     fence_.take(effect, false);
     const JobId job = effect.job;
     wanted_[job] = {std::move(effect), ++order};

@@ -33,11 +33,15 @@ enum class Made : std::uint8_t {
   kFast,          // Kueue pod group with fast admission
   kRay,           // with gang-size
   kTraining,      // PyTorchJob with gang-size
-  kUnsized,       // PyTorchJob without
+  kUnsized,       // PyTorchJob without, whose object is never seen
+  kOperator,      // PyTorchJob whose object says the size
+  kEnough,        // the same with minAvailable: the others start by themselves
+  kAutoscaled,    // RayCluster: the head and a worker, the others start by themselves
+  kGroup,         // ReplicaSet whose pods name a PodGroup
   kMarked,        // Deployment with a coscheduling label and no size
   kDeployment,
 };
-inline constexpr std::size_t kMadeKinds = 17;
+inline constexpr std::size_t kMadeKinds = 21;
 
 class OwnerWorld {
  public:
@@ -63,6 +67,7 @@ class OwnerWorld {
     Made made = Made::kElastic;
     std::string name, uid, job_uid;  // job_uid: of the Job that a JobSet makes
     std::uint32_t size = 1, stated = 0;
+    std::uint32_t least = 0;  // pods that are enough, as its object says; 0: all
     std::set<std::uint32_t> succeeded, failed;
     std::map<std::uint32_t, std::uint32_t> failures;
     bool suspended = false, over = false, lost = false;
@@ -78,6 +83,7 @@ class OwnerWorld {
   std::string job_text(const Owner& o) const;
   std::string job_set_text(const Owner& o) const;
   std::string worker_set_text(const Owner& o) const;
+  std::string operator_text(const Owner& o) const;
   void see(const std::string& text, const char* collection, bool deleted = false);
 
   void act();

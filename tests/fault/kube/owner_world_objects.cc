@@ -43,6 +43,30 @@ Pairs suspended_by(const std::string& mark) {
   return mark.empty() ? Pairs{} : Pairs{{"subak.gpu/suspended", mark}};
 }
 
+void mark_ray(bool autoscaled, std::uint32_t index, Pairs& labels) {
+  if (!autoscaled) return;
+  labels.emplace_back("ray.io/node-type", index == 0 ? "head" : "worker");
+  labels.emplace_back("ray.io/group", index == 0 ? "headgroup" : "w");
+}
+
+// Labels of a JobSet's pod.
+void mark_job_set(const std::string& name, const std::string& uid, Pairs& labels) {
+  labels.emplace_back("jobset.sigs.k8s.io/jobset-name", name);
+  labels.emplace_back("jobset.sigs.k8s.io/jobset-uid", uid);
+  labels.emplace_back("jobset.sigs.k8s.io/replicatedjob-name", "w");
+  labels.emplace_back("jobset.sigs.k8s.io/job-index", "0");
+  labels.emplace_back("jobset.sigs.k8s.io/job-global-index", "0");
+}
+
+// Labels and annotations of a LeaderWorkerSet's pod.
+void mark_worker_set(const std::string& name, const std::string& index, const std::string& size,
+                     Pairs& labels, Pairs& notes) {
+  labels.emplace_back("leaderworkerset.sigs.k8s.io/name", name);
+  labels.emplace_back("leaderworkerset.sigs.k8s.io/group-index", "0");
+  labels.emplace_back("leaderworkerset.sigs.k8s.io/worker-index", index);
+  notes.emplace_back("leaderworkerset.sigs.k8s.io/size", size);
+}
+
 }  // namespace
 
 std::string OwnerWorld::marks_of(const Owner& o, const Pod& pod) const {
@@ -74,19 +98,12 @@ std::string OwnerWorld::marks_of(const Owner& o, const Pod& pod) const {
     case Made::kSingleJobs:
     case Made::kExclusive:
       of_job(o.name + "-w-0");
-      labels.emplace_back("jobset.sigs.k8s.io/jobset-name", o.name);
-      labels.emplace_back("jobset.sigs.k8s.io/jobset-uid", o.uid);
-      labels.emplace_back("jobset.sigs.k8s.io/replicatedjob-name", "w");
-      labels.emplace_back("jobset.sigs.k8s.io/job-index", "0");
-      labels.emplace_back("jobset.sigs.k8s.io/job-global-index", "0");
+      mark_job_set(o.name, o.uid, labels);
       break;
     case Made::kWorkers:
     case Made::kWorkersAlone:
     case Made::kLeaderFirst:
-      labels.emplace_back("leaderworkerset.sigs.k8s.io/name", o.name);
-      labels.emplace_back("leaderworkerset.sigs.k8s.io/group-index", "0");
-      labels.emplace_back("leaderworkerset.sigs.k8s.io/worker-index", index);
-      notes.emplace_back("leaderworkerset.sigs.k8s.io/size", size);
+      mark_worker_set(o.name, index, size, labels, notes);
       owner = controlled_by("apps/v1", "StatefulSet", o.name, o.uid + "s");
       break;
     case Made::kFast:
@@ -95,16 +112,24 @@ std::string OwnerWorld::marks_of(const Owner& o, const Pod& pod) const {
       notes.emplace_back("kueue.x-k8s.io/pod-group-fast-admission", "true");
       owner = controlled_by("apps/v1", "StatefulSet", o.name, o.uid);
       break;
+    case Made::kAutoscaled:
     case Made::kRay:
+      mark_ray(o.made == Made::kAutoscaled, pod.index, labels);
       labels.emplace_back("ray.io/cluster", o.name);
       owner = controlled_by("ray.io/v1", "RayCluster", o.name, o.uid);
       break;
+    case Made::kOperator:
+    case Made::kEnough:
+      labels.emplace_back("training.kubeflow.org/replica-type", "worker");
+      labels.emplace_back("training.kubeflow.org/replica-index", index);
+      [[fallthrough]];
     case Made::kTraining:
     case Made::kUnsized:
       labels.emplace_back("training.kubeflow.org/job-name", o.name);
       owner = controlled_by("kubeflow.org/v1", "PyTorchJob", o.name, o.uid);
       break;
     case Made::kMarked:
+    case Made::kGroup:
       labels.emplace_back("scheduling.x-k8s.io/pod-group", o.name);
       [[fallthrough]];
     case Made::kDeployment:
@@ -170,6 +195,23 @@ std::string OwnerWorld::worker_set_text(const Owner& o) const {
          kContainers + "}}}}}";
 }
 
+// The object of an operator, or the group, that says how many pods start together.
+std::string OwnerWorld::operator_text(const Owner& o) const {
+  const std::string size = std::to_string(o.size), least = std::to_string(o.least);
+  const std::string begin = "{" + metadata(o.uid, o.name, o.version, {}) + R"(,"spec":{)";
+  if (o.made == Made::kGroup) return begin + R"("minMember":)" + least + "}}";
+  if (o.made == Made::kAutoscaled) {
+    const std::string workers = std::to_string(o.least - 1);
+    return begin + R"("enableInTreeAutoscaling":true,"headGroupSpec":{)" + template_of(0) +
+           R"(},"workerGroupSpecs":[{"groupName":"w","replicas":)" + size + R"(,"minReplicas":)" +
+           workers + "," + template_of(0) + "}]}}";
+  }
+  const std::string policy =
+      o.least == 0 ? "" : R"("runPolicy":{"schedulingPolicy":{"minAvailable":)" + least + "}},";
+  return begin + policy + R"("pytorchReplicaSpecs":{"Worker":{"replicas":)" + size + "," +
+         template_of(0) + "}}}}";
+}
+
 void OwnerWorld::see(const std::string& text, const char* collection, bool deleted) {
   simdjson::dom::parser parser;
   WatchEvent event;
@@ -209,6 +251,13 @@ void OwnerWorld::show(std::size_t owner) {
     case Made::kWorkersAlone:
     case Made::kLeaderFirst:
       return see(worker_set_text(o), kWorkerSetsPath);
+    case Made::kOperator:
+    case Made::kEnough:
+      return see(operator_text(o), "/apis/kubeflow.org/v1/pytorchjobs");
+    case Made::kAutoscaled:
+      return see(operator_text(o), "/apis/ray.io/v1/rayclusters");
+    case Made::kGroup:
+      return see(operator_text(o), "/apis/scheduling.x-k8s.io/v1alpha1/podgroups");
     default:
       return;  // not watched
   }

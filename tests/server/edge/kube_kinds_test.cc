@@ -1,0 +1,497 @@
+// What the edge makes of the owners of operators and of the groups that pods name, without any I/O; and which
+// kinds it watches.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <map>
+
+#include "core/edge_limits.h"
+#include "core/limits.h"
+#include "kube_seen.h"
+#include "server/edge/kinds/owner_watches.h"
+
+namespace subak {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+
+std::string path_of(OwnerKind kind) {
+  return collection_of(row_of(kind), row_of(kind).versions.front());
+}
+std::string gpus(int count) {
+  return R"({"spec":{"containers":[{"name":"c","resources":{"limits":{"nvidia.com/gpu":")" +
+         std::to_string(count) + R"("}}}]}})";
+}
+
+struct OfKind {
+  std::string uid;
+  std::string api, kind, owner;  // the controller; none if `owner` is empty
+  std::string labels{}, notes{}, spec{};
+  int gpus = 1;
+  bool gated = true;
+};
+
+class Kinds : public Kube {
+ protected:
+  void list(OwnerKind kind) {
+    cache.owners().begin(path_of(kind));
+    cache.complete_owners(path_of(kind));
+  }
+  void see_kind(OwnerKind kind, const std::string& uid, const std::string& name,
+                const std::string& spec, WatchKind what = WatchKind::kModified,
+                const std::string& meta = "") {
+    WatchEvent event;
+    event.kind = what;
+    event.object =
+        objects_.parse(R"({"metadata":{"uid":")" + uid + R"(","namespace":"a","name":")" + name +
+                       R"(","resourceVersion":"5")" + meta + R"(},"spec":{)" + spec + "}}");
+    cache.see_owner(event, path_of(kind));
+  }
+  void see(const OfKind& p, WatchKind what = WatchKind::kModified) {
+    const std::string owner = p.owner.empty()
+                                  ? ""
+                                  : R"(,"ownerReferences":[{"controller":true,"apiVersion":")" +
+                                        p.api + R"(","kind":")" + p.kind +
+                                        R"(","name":"j","uid":")" + p.owner + "\"}]";
+    const std::string limit = p.gpus == 0 ? ""
+                                          : R"("resources":{"limits":{"nvidia.com/gpu":")" +
+                                                std::to_string(p.gpus) + "\"}},";
+    see_text(R"({"metadata":{"uid":")" + p.uid + R"(","namespace":"a","name":")" + p.uid +
+                 R"(","resourceVersion":")" + std::to_string(++version_) + R"(","labels":{)" +
+                 p.labels + R"(},"annotations":{)" + p.notes + "}" + owner + R"(},"spec":{)" +
+                 p.spec + R"("schedulingGates":[)" +
+                 (p.gated ? R"({"name":"subak.gpu/queue"})" : "") + R"(],"containers":[{)" + limit +
+                 R"("name":"c"}]}})",
+             what);
+  }
+  std::vector<std::string> said() {
+    std::vector<std::string> out;
+    while (auto news = cache.outbox().next(Outbox::kAllPodsKnown)) {
+      if (const auto* seen = std::get_if<in::PodSeen>(&news->body)) {
+        const PodRecord& pod = seen->pod;
+        out.push_back(pod.uid + ": " + pod.gang + " of " + pod.owner + " " +
+                      std::to_string(pod.gang_size) + (pod.replaced_alone ? " alone" : ""));
+      } else if (const auto* gone = std::get_if<in::PodGone>(&news->body)) {
+        out.push_back("gone " + gone->pod.uid);
+      } else if (const auto* gang = std::get_if<in::GangGone>(&news->body)) {
+        out.push_back("gang gone " + gang->owner);
+      } else if (const auto* late = std::get_if<in::GangSeen>(&news->body)) {
+        out.push_back("late of " + late->owner + " least " + std::to_string(late->least));
+      }
+      cache.outbox().answered(news->uid);
+    }
+    return out;
+  }
+  static OfKind trained(const std::string& uid, const std::string& type, int index,
+                        const std::string& owner = "T") {
+    return {uid, "kubeflow.org/v1", "PyTorchJob", owner,
+            R"("training.kubeflow.org/job-name":"j","training.kubeflow.org/replica-type":")" +
+                type + R"(","training.kubeflow.org/replica-index":")" + std::to_string(index) +
+                "\""};
+  }
+  static std::string replicas(const std::string& type, int count, int gpus_of_each = 1) {
+    return "\"" + type + R"(":{"replicas":)" + std::to_string(count) + R"(,"template":)" +
+           gpus(gpus_of_each) + "}";
+  }
+  static std::string pytorch(int workers, const std::string& more = "") {
+    return R"("pytorchReplicaSpecs":{)" + replicas("Master", 1) + "," +
+           replicas("Worker", workers) + "}" + more;
+  }
+  static OfKind grouped(const std::string& uid, int gpus_of_it = 1) {
+    OfKind pod{uid, "", "", "", R"("scheduling.x-k8s.io/pod-group":"g")"};
+    pod.gpus = gpus_of_it;
+    return pod;
+  }
+  void see_group(const std::string& uid, int least, WatchKind what = WatchKind::kModified) {
+    see_kind(OwnerKind::kCoschedulingGroup, uid, "g", R"("minMember":)" + std::to_string(least),
+             what);
+  }
+
+ private:
+  simdjson::dom::parser objects_;
+};
+
+TEST_F(Kinds, AKubeflowJobSaysTheSizeOfItsGang) {
+  list(OwnerKind::kPyTorchJob);
+  see(trained("m", "master", 0));
+  EXPECT_THAT(said(), IsEmpty()) << "it waits for its owner";
+  see_kind(OwnerKind::kPyTorchJob, "T", "j", pytorch(2));
+  see(trained("w", "worker", 0));
+  EXPECT_THAT(said(), ElementsAre("m: j of T 3", "w: j of T 3"));
+  see_kind(OwnerKind::kPyTorchJob, "T", "j", pytorch(1));
+  EXPECT_THAT(cache.marks().take_outdated(), ElementsAre("m", "w"));
+  see(trained("m", "master", 0));
+  EXPECT_THAT(said(), ElementsAre("m: j of T 2")) << "the same gang, smaller";
+}
+
+TEST_F(Kinds, TwoRunsOfOneNameAreTwoGangs) {
+  see_kind(OwnerKind::kPyTorchJob, "T", "j", pytorch(1));
+  see(trained("m", "master", 0));
+  see_kind(OwnerKind::kPyTorchJob, "T", "j", pytorch(1), WatchKind::kDeleted);
+  see_kind(OwnerKind::kPyTorchJob, "U", "j", pytorch(1));
+  see(trained("n", "master", 0, "U"));
+  EXPECT_THAT(said(), ElementsAre("m: j of T 2", "n: j of U 2"));
+}
+
+TEST_F(Kinds, TheEndOfAnOperatorsJobEndsItsGang) {
+  list(OwnerKind::kJob);
+  list(OwnerKind::kPyTorchJob);
+  see_kind(OwnerKind::kPyTorchJob, "T", "j", pytorch(1));
+  see(trained("m", "master", 0));
+  see(trained("m", "master", 0), WatchKind::kDeleted);
+  EXPECT_THAT(said(), ElementsAre("m: j of T 2", "gone m"));
+  see_kind(OwnerKind::kPyTorchJob, "T", "j", pytorch(1), WatchKind::kDeleted);
+  EXPECT_THAT(said(), ElementsAre("gang gone T"));
+}
+
+TEST_F(Kinds, AnOwnerThatContradictsItsPods) {
+  see_kind(OwnerKind::kPyTorchJob, "T", "j", pytorch(2));
+  see(trained("x", "other", 0));
+  EXPECT_THAT(said(), ElementsAre("x:  of T 1")) << "the owner has no such role: it starts alone";
+  OfKind stated = trained("s", "worker", 0);
+  stated.notes = R"("subak.gpu/gang-size":"5")";
+  see(stated);
+  EXPECT_THAT(said(), ElementsAre("s: j of T 5")) << "the pod's own word";
+  see_kind(OwnerKind::kPyTorchJob, "T", "j",
+           R"("pytorchReplicaSpecs":{)" + replicas("Worker", 20'000) + "}");
+  see(trained("w", "worker", 0));
+  EXPECT_THAT(said(), ElementsAre("w: j of T 0")) << "too many pods: it is held, with a reason";
+  EXPECT_THAT(cache.marks().take_unsized(), ElementsAre("w"));
+}
+
+TEST_F(Kinds, AKindThatIsNotServedLeavesItsPodsAsTheyWere) {
+  see(trained("m", "master", 0));
+  EXPECT_THAT(said(), ElementsAre("m: j of T 0"));
+  see_kind(OwnerKind::kPyTorchJob, "T", "j", pytorch(1));  // it is installed later
+  EXPECT_THAT(cache.marks().take_outdated(), ElementsAre("m"));
+  see(trained("m", "master", 0));
+  EXPECT_THAT(said(), ElementsAre("m: j of T 2"));
+}
+
+TEST_F(Kinds, OneReplicaAloneStartsByItself) {
+  see_kind(OwnerKind::kPyTorchJob, "T", "j",
+           R"("pytorchReplicaSpecs":{)" + replicas("Master", 1) + "}");
+  see(trained("m", "master", 0));
+  EXPECT_THAT(said(), ElementsAre("m:  of T 1"));
+}
+
+// The launcher's pod is made by a Job, and the Job by the MPIJob.
+class Mpi : public Kinds {
+ protected:
+  static OfKind worker(int index) {
+    const std::string n = std::to_string(index);
+    return {"w" + n, "kubeflow.org/v2beta1", "MPIJob", "M",
+            R"("training.kubeflow.org/job-name":"j","training.kubeflow.org/job-role":"worker",)"
+            R"("training.kubeflow.org/replica-index":")" +
+                n + "\""};
+  }
+  static OfKind launcher(int gpus_of_it = 1) {
+    OfKind pod{
+        "l", "batch/v1", "Job", "L",
+        R"("training.kubeflow.org/job-name":"j","training.kubeflow.org/job-role":"launcher",)"
+        R"("batch.kubernetes.io/job-name":"j-launcher")"};
+    pod.gpus = gpus_of_it;
+    return pod;
+  }
+  void see_mpi(int gpus_of_launcher, const std::string& more = "") {
+    see_kind(OwnerKind::kMpiJob, "M", "j",
+             R"("mpiReplicaSpecs":{)" + replicas("Launcher", 1, gpus_of_launcher) + "," +
+                 replicas("Worker", 2) + "}" + more);
+    see_kind(
+        OwnerKind::kJob, "L", "j-launcher",
+        R"("parallelism":1,"template":)" + gpus(gpus_of_launcher), WatchKind::kModified,
+        R"(,"ownerReferences":[{"controller":true,"apiVersion":"kubeflow.org/v2beta1","kind":"MPIJob","uid":"M"}])");
+  }
+};
+
+TEST_F(Mpi, ALauncherWithGpusIsOfTheSameGang) {
+  see_mpi(1);
+  see(worker(0));
+  see(launcher());
+  EXPECT_THAT(said(), ElementsAre("w0: j of M 3", "l: j of M 3"));
+}
+
+TEST_F(Mpi, ALauncherWithoutGpusIsNoMember) {
+  see_mpi(0);
+  see(launcher(0));
+  see(worker(0));
+  see(worker(1));
+  EXPECT_THAT(said(), ElementsAre("w0: j of M 2", "w1: j of M 2"));
+}
+
+TEST_F(Mpi, AStatedSizeJoinsThemToo) {
+  see_mpi(1);
+  OfKind first = worker(0), second = launcher();
+  first.notes = second.notes = R"("subak.gpu/gang-size":"3")";
+  see(first);
+  see(second);
+  EXPECT_THAT(said(), ElementsAre("w0: j of M 3", "l: j of M 3"));
+}
+
+TEST_F(Mpi, ALauncherThatComesLaterIsNotWaitedFor) {
+  see_mpi(1, R"(,"launcherCreationPolicy":"WaitForWorkersReady")");
+  see(worker(0));
+  see(worker(1));
+  see(launcher());
+  EXPECT_THAT(said(), ElementsAre("w0: j of M 3", "late of M least 2", "w1: j of M 3",
+                                  "late of M least 2", "l: j of M 3"));
+}
+
+TEST_F(Mpi, NobodySuspendsTheLaunchersJob) {
+  see_mpi(1);
+  OfKind pod = launcher();
+  pod.gated = false;
+  see(pod);
+  want(EffectKind::kEvict, 1, {"l"}, Cause::kExpired);
+  EXPECT_THAT(plan(), ElementsAre("evict l")) << "the operator would resume it";
+}
+
+TEST_F(Kinds, AVolcanoJobIsNoJobOfKubernetes) {
+  list(OwnerKind::kJob);
+  list(OwnerKind::kVolcanoJob);
+  OfKind pod{"p", "batch.volcano.sh/v1alpha1", "Job", "V",
+             R"("volcano.sh/job-name":"j","volcano.sh/task-spec":"t")"};
+  see_kind(OwnerKind::kVolcanoJob, "V", "j",
+           R"("tasks":[{"name":"t","replicas":2,"template":)" + gpus(1) + "}]");
+  see(pod);
+  EXPECT_THAT(said(), ElementsAre("p: j of V 2"));
+  pod.gated = false;
+  see(pod);
+  want(EffectKind::kEvict, 1, {"p"}, Cause::kExpired);
+  EXPECT_THAT(plan(), ElementsAre("evict p"));
+}
+
+TEST_F(Kinds, WorkersThatTheAutoscalerAddsAreApart) {
+  const auto ray = [](const std::string& uid, const std::string& group) {
+    return OfKind{
+        uid, "ray.io/v1", "RayCluster", "R",
+        R"("ray.io/cluster":"j","ray.io/node-type":"worker","ray.io/group":")" + group + "\""};
+  };
+  const std::string groups =
+      R"("headGroupSpec":{"template":)" + gpus(1) +
+      R"(},"enableInTreeAutoscaling":true,"workerGroupSpecs":[{"groupName":"w",)"
+      R"("replicas":2,"minReplicas":1,"template":)" +
+      gpus(1) + "}]";
+  see_kind(OwnerKind::kRayCluster, "R", "j", groups);
+  see(ray("h", "headgroup"));
+  see(ray("w0", "w"));
+  see(ray("w1", "w"));
+  EXPECT_THAT(said(), ElementsAre("h: j of R 2 alone", "w0: j of R 2 alone", "w1: j of R 2 alone"));
+  want(EffectKind::kOpenGate, 1, {"h", "w0"});
+  const Effect& effect = jobs.begin()->second.effect;
+  EXPECT_THAT(pods_beyond(cache, effect), ElementsAre("w1"));
+  cache.tell_again("w1", true);
+  EXPECT_THAT(cache.marks().take_outdated(), ElementsAre("w1"));
+  see(ray("w1", "w"));
+  EXPECT_THAT(said(), ElementsAre("gone w1", "w1: j of R 2 alone")) << "as a pod that comes now";
+  EXPECT_THAT(pods_beyond(cache, effect), IsEmpty()) << "once";
+}
+
+TEST_F(Kinds, APodGroupSaysTheLeastSize) {
+  list(OwnerKind::kCoschedulingGroup);
+  see(grouped("p"));
+  EXPECT_THAT(said(), IsEmpty()) << "it waits for its group";
+  see_group("G", 2);
+  see(grouped("q"));
+  EXPECT_THAT(said(), ElementsAre("p: g of G 2 alone", "q: g of G 2 alone"));
+  see_group("G", 3);
+  EXPECT_THAT(cache.marks().take_outdated(), ElementsAre("p", "q"));
+  see(grouped("p"));
+  EXPECT_THAT(said(), ElementsAre("p: g of G 3 alone"));
+}
+
+TEST_F(Kinds, APodGroupThatNeverComesIsAReason) {
+  list(OwnerKind::kCoschedulingGroup);
+  see(grouped("p"));
+  cache.adopt_orphans(monotonic + limits::kOwnerMs);
+  EXPECT_THAT(said(), ElementsAre("p: g of  0"));
+  EXPECT_THAT(cache.marks().take_unsized(), ElementsAre("p"));
+  see_group("G", 2);
+  EXPECT_THAT(cache.marks().take_outdated(), ElementsAre("p"));
+  see(grouped("p"));
+  EXPECT_THAT(said(), ElementsAre("gone p", "p: g of G 2 alone"));
+  see_group("G", 2, WatchKind::kDeleted);
+  EXPECT_THAT(cache.marks().take_outdated(), ElementsAre("p")) << "it has no size again";
+}
+
+TEST_F(Kinds, PodsWithoutGpusCountInAPodGroup) {
+  see_group("G", 3);
+  see(grouped("p"));
+  EXPECT_THAT(said(), ElementsAre("p: g of G 3 alone"));
+  see(grouped("light", 0));
+  EXPECT_THAT(cache.marks().take_outdated(), ElementsAre("p"));
+  see(grouped("p"));
+  EXPECT_THAT(said(), ElementsAre("p: g of G 2 alone"));
+}
+
+TEST_F(Kinds, TwoParentsAndTheControllerCounts) {
+  see_group("G", 9);
+  see_kind(OwnerKind::kPyTorchJob, "T", "g", pytorch(1));
+  OfKind pod = trained("m", "master", 0);
+  pod.labels += R"(,"scheduling.x-k8s.io/pod-group":"g")";
+  see(pod);
+  EXPECT_THAT(said(), ElementsAre("m: g of T 2"));
+  OfKind two = grouped("p");
+  two.notes = R"("pod-group-name":"other")";
+  see(two);
+  EXPECT_THAT(said(), ElementsAre("p: g of G 9 alone")) << "the group that exists";
+}
+
+TEST_F(Kinds, GroupsOfKubernetesItself) {
+  see_kind(OwnerKind::kPodGroup, "G", "g", R"("schedulingPolicy":{"gang":{"minCount":2}})");
+  see_kind(OwnerKind::kWorkload, "W", "w",
+           R"("podGroups":[{"name":"x","policy":{"gang":{"minCount":4}}}])");
+  OfKind pod{"p", "", "", ""};
+  pod.spec = R"("schedulingGroup":{"podGroupName":"g"},)";
+  see(pod);
+  const auto of_workload = [](const std::string& uid, const std::string& part,
+                              const std::string& copy) {
+    OfKind p{uid, "", "", ""};
+    p.spec = R"("workloadRef":{"name":"w","podGroup":")" + part + R"(","podGroupReplicaKey":")" +
+             copy + "\"},";
+    return p;
+  };
+  see(of_workload("q", "x", "0"));
+  see(of_workload("r", "x", "1"));
+  see(of_workload("s", "gone", ""));
+  EXPECT_THAT(said(), ElementsAre("p: g of G 2 alone", "q: w of W/x/0 4 alone",
+                                  "r: w of W/x/1 4 alone", "s: w of  0"));
+}
+
+// --- which kinds are watched ---------------------------------------------------------------------
+
+// Answers discovery by `codes` and bodies; lists and watches are counted only.
+class Discovered final : public KubeApi {
+ public:
+  bool call(KubeCall call, Answered answered) override {
+    asked.push_back(call.path);
+    const auto found = says.find(call.path);
+    const auto& [code, body] =
+        found == says.end() ? std::pair<int, std::string>(404, "{}") : found->second;
+    answered(read_answer(code, "", body), body);
+    return true;
+  }
+  WatchId watch(std::string path, WatchStream::Take, Ended ended) override {
+    watched.push_back(path.substr(0, path.find('?')));
+    if (absent.contains(watched.back())) ended({Outcome::kNotFound, "", "no such kind", 0});
+    return watched.size();
+  }
+  void stop(WatchId) override {}
+  void turn(DurationMs) override {}
+  void wake() override {}
+  void serve(OwnerKind kind) {
+    const OwnerKindRow& row = row_of(kind);
+    says["/apis/" + std::string(row.group) + "/" + std::string(row.versions.front())] = {
+        200, R"({"resources":[{"name":")" + std::string(row.plural) + R"(","kind":")" +
+                 std::string(row.name) + R"(","verbs":["list","watch"]}]})"};
+  }
+
+  std::map<std::string, std::pair<int, std::string>> says;
+  std::set<std::string> absent;
+  std::vector<std::string> asked, watched;
+};
+
+class Discovery : public ::testing::Test {
+ protected:
+  void turn(std::int64_t later = 0) {
+    now += later;
+    watches.turn();
+    for (Reflector* const reflector : watches.all()) reflector->turn();
+  }
+  std::vector<std::string> watched() { return std::exchange(api.watched, {}); }
+
+  std::int64_t now = 1'000'000;
+  Discovered api;
+  ClusterCache cache{"east", {}, default_other_schedulers()};
+  RequestPace pages{limits::kMaxPageRequests};
+  std::map<std::string, RequestPace> begins;
+  std::function<void()> on_change = [] {};
+  std::function<std::int64_t()> clock = [this] { return now; };
+  OwnerWatches watches{
+      api, cache, clock, on_change, [this](const std::string& path, ReflectorSink sink) {
+        RequestPace& pace = begins.try_emplace(path, limits::kMaxFollowRequests).first->second;
+        auto made = std::make_unique<Reflector>(api, path, std::move(sink),
+                                                Reflector::Paces{pace, pages}, clock);
+        made->start();
+        return made;
+      }};
+};
+
+TEST_F(Discovery, OnlyWhatIsServedIsWatched) {
+  api.serve(OwnerKind::kMpiJob);
+  turn();
+  EXPECT_THAT(watched(), IsEmpty()) << "no session yet";
+  watches.begin();
+  turn();
+  EXPECT_THAT(watched(), ElementsAre("/apis/batch/v1/jobs", "/apis/kubeflow.org/v2beta1/mpijobs"));
+  const std::size_t asked = api.asked.size();
+  turn(limits::kDiscoveryMs - 1);
+  EXPECT_EQ(api.asked.size(), asked) << "not before its time";
+  api.serve(OwnerKind::kRayCluster);
+  turn(1);
+  EXPECT_EQ(api.asked.size(), 2 * asked);
+  EXPECT_THAT(watched(), ElementsAre("/apis/ray.io/v1/rayclusters")) << "installed meanwhile";
+  EXPECT_LE(asked, limits::kMaxDiscoveryRequests);
+}
+
+TEST_F(Discovery, AGroupThatFailsHarmsNoOther) {
+  api.serve(OwnerKind::kMpiJob);
+  api.says["/apis/ray.io/v1"] = {503, "away"};
+  api.says["/apis/jobset.x-k8s.io/v1alpha2"] = {403, "no"};
+  api.says["/apis/scheduling.run.ai/v2alpha2"] = {200, "<html>"};
+  watches.begin();
+  turn();
+  EXPECT_THAT(watched(),
+              ElementsAre("/apis/batch/v1/jobs", "/apis/jobset.x-k8s.io/v1alpha2/jobsets",
+                          "/apis/kubeflow.org/v2beta1/mpijobs"))
+      << "whether there are JobSets nobody says: they are tried";
+  const std::size_t before = api.asked.size();
+  api.serve(OwnerKind::kRayCluster);
+  turn(limits::kEdgeRetryMs);
+  EXPECT_EQ(api.asked.size(), before + 3) << "only those that failed";
+  EXPECT_THAT(watched(), ElementsAre("/apis/ray.io/v1/rayclusters"));
+  api.says["/apis/kubeflow.org/v2beta1"] = {503, "away"};
+  turn(limits::kDiscoveryMs);
+  EXPECT_EQ(watches.all().size(), 4u) << "what was found stays";
+}
+
+TEST_F(Discovery, AKindThatIsGoneIsForgotten) {
+  api.serve(OwnerKind::kPyTorchJob);
+  watches.begin();
+  turn();
+  simdjson::dom::parser parser;
+  WatchEvent event;
+  event.kind = WatchKind::kAdded;
+  event.object = parser.parse(
+      std::string_view(R"({"metadata":{"uid":"T","namespace":"a","name":"j"},"spec":{}})"));
+  cache.see_owner(event, path_of(OwnerKind::kPyTorchJob));
+  EXPECT_NE(cache.owners().find("T"), nullptr);
+  api.says.clear();
+  turn(limits::kDiscoveryMs);
+  EXPECT_NE(cache.owners().find("T"), nullptr) << "its watch goes on";
+  watches.end();
+  watches.begin();
+  api.serve(OwnerKind::kPyTorchJob);
+  api.absent.insert(path_of(OwnerKind::kPyTorchJob));
+  turn(limits::kDiscoveryMs);
+  api.says.clear();
+  turn(limits::kDiscoveryMs);
+  EXPECT_EQ(cache.owners().find("T"), nullptr);
+  EXPECT_EQ(watches.all().size(), 1u) << "Jobs";
+}
+
+TEST_F(Discovery, TheFirstVersionThatIsReadAndServedCounts) {
+  api.says["/apis/kubeflow.org/v1"] = {
+      200, R"({"resources":[{"name":"mpijobs","kind":"MPIJob","verbs":["list","watch"]}]})"};
+  watches.begin();
+  turn();
+  EXPECT_THAT(watched(), ElementsAre("/apis/batch/v1/jobs", "/apis/kubeflow.org/v1/mpijobs"));
+  api.serve(OwnerKind::kMpiJob);
+  turn(limits::kDiscoveryMs);
+  EXPECT_THAT(watched(), ElementsAre("/apis/kubeflow.org/v2beta1/mpijobs"));
+  EXPECT_EQ(watches.all().size(), 2u);
+}
+
+}  // namespace
+}  // namespace subak

@@ -1,0 +1,28 @@
+// What a played API server says of the kinds that it serves: JobSet and LeaderWorkerSet, and none of other operators.
+#pragma once
+
+#include <algorithm>
+#include <string>
+
+#include "kube/owners/kinds.h"
+
+namespace subak {
+
+// True for "/apis/GROUP/VERSION".
+inline bool is_discovery(const std::string& path) {
+  return path.starts_with("/apis/") && std::count(path.begin(), path.end(), '/') == 3;
+}
+
+// The kinds of this version of a group, as JSON. Empty: there are none, and the answer is 404.
+inline std::string served_kinds(const std::string& path) {
+  for (const OwnerKindRow& row : owner_kinds()) {
+    const std::string collection = collection_of(row, row.versions.front());
+    if (row.watch != OwnerWatch::kUnlessAbsent || !collection.starts_with(path + "/")) continue;
+    return R"({"kind":"APIResourceList","resources":[{"name":")" + std::string(row.plural) +
+           R"(","kind":")" + std::string(row.name) +
+           R"(","verbs":["get","list","watch","patch"]}]})";
+  }
+  return {};
+}
+
+}  // namespace subak
