@@ -9,9 +9,9 @@
 //   Volcano             volcano.sh/apis pkg/apis/scheduling/v1beta1
 //   KAI                 kai-scheduler/KAI-Scheduler pkg/common/constants
 //   schedulingGroup     k8s.io/api core/v1 (Kubernetes 1.36; workloadRef in 1.35)
-// Only LeaderWorkerSet, Kueue and Volcano state the size on the pod. For the others the owner or the
-// PodGroup says it, if the edge reads its kind (kube/owners/kinds.h), or people set gang-size on the
-// template. If the owner passes the webhook, the webhook sets it there (policy_owner.cc).
+// Only LeaderWorkerSet, Kueue and Volcano state the size on the pod. For the others the owner or
+// the PodGroup says it, if the edge reads its kind (kube/owners/kinds.h), or people set gang-size on
+// the template. If the owner passes the webhook, the webhook sets it there (policy_owner.cc).
 #include <array>
 #include <charconv>
 
@@ -353,7 +353,7 @@ std::string stated_gang(const Pod& pod) {
   const bool by_group = pod.gang.of_pod_group || !pod.asks_gpu();
   if (by_group && stated_gang_size(pod) == 0) {
     const std::vector<PodGroupRef> groups = pod_groups_of(pod);
-    return groups.empty() ? std::string() : as_label_value(std::string(groups.front().name));
+    return groups.empty() ? std::string() : "@" + as_label_value(std::string(groups.front().name));
   }
   if (stated_gang_size(pod) < 2) return {};
   if (pod.keys.job.set) return std::string(pod.keys.job.value);

@@ -366,8 +366,8 @@ Text worker_set_of(const Pod& pod);
 void join_worker_set(Pod& pod, std::string_view uid, std::uint32_t without_gpus,
                      bool replaced_alone = false);
 
-// Returns the name of the gang whose size the pod or its PodGroup states, even if the pod has no
-// GPUs. Empty: neither states a size.
+// Returns the name of the gang whose size the pod states, or "@" and the name of its PodGroup,
+// even if the pod has no GPUs. Empty: neither states a size.
 std::string stated_gang(const Pod& pod);
 // Records that the stated size includes `count` non-GPU pods, which get no rank. The gang still has
 // at least one rank.

@@ -156,6 +156,8 @@ TEST(ManifestObjects, RightsOfTheService) {
        {"patch /pods/", "patch /pods/status", "create /pods/eviction", "patch batch/jobs/",
         "watch jobset.x-k8s.io/jobsets/", "get coordination.k8s.io/leases/",
         "list leaderworkerset.x-k8s.io/leaderworkersets/", "create events.k8s.io/events/",
+        "watch kubeflow.org/mpijobs/", "list ray.io/rayclusters/", "get batch.volcano.sh/jobs/",
+        "watch scheduling.run.ai/podgroups/", "list scheduling.k8s.io/workloads/",
         "create resource.nvidia.com/computedomains/", "delete resource.nvidia.com/computedomains/",
         "watch resource.k8s.io/resourceclaimtemplates/", "list resource.k8s.io/resourceslices/"}) {
     EXPECT_TRUE(rights.contains(right)) << right;

@@ -480,7 +480,8 @@ void ClusterCache::outdate_gangs(const std::vector<std::string>& gangs) {
   for (const std::string& gang : gangs) {
     for (const std::string& uid : marks_.gated()) {
       const PodEntry& entry = pods_.at(uid);
-      const std::string told = entry.ns + "/" + entry.gpu->gang_told.key;
+      const GangPart& part = entry.gpu->gang_told;
+      const std::string told = entry.ns + (part.least ? "/@" : "/") + part.key;
       if (told.starts_with(gang + " ")) marks_.put_outdated(uid);
     }
   }

@@ -20,12 +20,16 @@ void EffectFeed::cancel() {
 // Until the list is complete, an effect may continue work of an earlier process.
 void EffectFeed::take() {
   if (!stream_) return;
+  std::vector<JobId> begun;
   for (Effect& effect : stream_->take()) {
     if (effect.session > session_.number()) continue;  // from another session
-    for (const std::string& uid : pods_beyond(context_.cache, effect)) {
+    if (begins_attempt(queue_.wanted(), effect)) begun.push_back(effect.job);
+    queue_.want(std::move(effect), !session_.follows());
+  }
+  for (const JobId job : begun) {
+    for (const std::string& uid : pods_beyond(context_.cache, queue_.wanted(), job)) {
       context_.cache.tell_again(uid, true);
     }
-    queue_.want(std::move(effect), !session_.follows());
   }
   queue_.took_effects();
   if (stream_->state() == EffectStream::State::kOverflowed) {

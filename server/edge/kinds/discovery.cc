@@ -41,11 +41,14 @@ void KindDiscovery::ask(std::size_t index) {
   KubeCall call;
   call.path = std::string("/apis/").append(versions_[index].group).append("/");
   call.path.append(versions_[index].version);
-  versions_[index].under_way =
+  versions_[index].under_way = true;
+  const bool asked =
       api_.call(std::move(call), [this, index](const CallAnswer& answer, std::string_view body) {
         take(versions_[index], answer, body);
       });
-  if (!versions_[index].under_way) versions_[index].due_ms = now_() + limits::kEdgeRetryMs;
+  if (asked) return;
+  versions_[index].under_way = false;
+  versions_[index].due_ms = now_() + limits::kEdgeRetryMs;
 }
 
 void KindDiscovery::take(Version& of, const CallAnswer& answer, std::string_view body) {

@@ -301,21 +301,31 @@ Plan plan_writes(const WantedJobs& wanted, const Fence& fence, const ClusterCach
   return plan;
 }
 
-std::vector<std::string> pods_beyond(const ClusterCache& cache, const Effect& effect) {
+bool begins_attempt(const WantedJobs& wanted, const Effect& effect) {
+  const auto known = wanted.find(effect.job);
+  return effect.kind == EffectKind::kOpenGate && effect.pods.size() > 1 &&
+         (known == wanted.end() || known->second.effect.attempt != effect.attempt);
+}
+
+std::vector<std::string> pods_beyond(const ClusterCache& cache, const WantedJobs& wanted,
+                                     JobId job) {
   std::vector<std::string> beyond;
+  const auto begun = wanted.find(job);
+  if (begun == wanted.end()) return beyond;
   const PodEntry* first = nullptr;
-  std::set<std::string_view> members;
-  if (effect.kind != EffectKind::kOpenGate || effect.pods.size() < 2) return beyond;
-  for (const EffectPod& pod : effect.pods) {
-    members.insert(pod.uid);
+  for (const EffectPod& pod : begun->second.effect.pods) {
     if (first == nullptr) first = cache.find_gpu_pod(pod.uid);
   }
   if (first == nullptr || !first->gpu->gang_told.least) return beyond;
+  std::set<std::string_view> placed;
+  for (const auto& [id, other] : wanted) {
+    for (const EffectPod& pod : other.effect.pods) placed.insert(pod.uid);
+  }
   for (const std::string& uid : cache.marks().gated()) {
     const PodEntry& pod = *cache.find_gpu_pod(uid);
     const GangPart& gang = pod.gpu->gang_told;
     const bool its = pod.ns == first->ns && gang.key == first->gpu->gang_told.key;
-    if (its && gang.least && !gang.apart && !members.contains(uid)) beyond.push_back(uid);
+    if (its && gang.least && !gang.apart && !placed.contains(uid)) beyond.push_back(uid);
   }
   return beyond;
 }

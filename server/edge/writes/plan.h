@@ -149,9 +149,13 @@ Plan plan_writes(const WantedJobs& wanted, const Fence& fence, const ClusterCach
                  const Attempts& attempts, TimeMs now_ms, std::int64_t monotonic_ms,
                  std::size_t most);
 
-// Returns the gated pods beyond the least size of a gang (Gang::least) that starts with this
-// effect. The core would let them wait until the gang has ended. So the caller sends them again as
-// new pods, and the core makes each a job of its own. O(gated pods).
-std::vector<std::string> pods_beyond(const ClusterCache& cache, const Effect& effect);
+// True if the effect opens the gates of a gang, and `wanted` has no effect of this attempt yet.
+bool begins_attempt(const WantedJobs& wanted, const Effect& effect);
+// Returns the gated pods beyond the least size of a gang (Gang::least), once its attempt has begun.
+// The core would let them wait until the gang has ended. So the caller sends them again as new
+// pods, and the core makes each a job of its own. `wanted` has the effects of all jobs: a pod that
+// one of them names has its place. O(gated pods and pods of effects).
+std::vector<std::string> pods_beyond(const ClusterCache& cache, const WantedJobs& wanted,
+                                     JobId job);
 
 }  // namespace subak

@@ -280,13 +280,17 @@ void OwnerWorld::turn() {
   if (const auto due = engine_.next_deadline(); due && *due <= now_) say(in::Tick{});
   say(in::Pass{});
   engine_.check_invariants();
-  wanted_.clear();
+  const WantedJobs before = std::exchange(wanted_, {});
   std::uint64_t order = 0;
+  std::vector<JobId> begun;
   for (Effect& effect : engine_.outstanding(engine_.find_cluster("k8s"))) {
-    for (const std::string& uid : pods_beyond(cache_, effect)) cache_.tell_again(uid, true);
     fence_.take(effect, false);
     const JobId job = effect.job;
+    if (begins_attempt(before, effect)) begun.push_back(job);
     wanted_[job] = {std::move(effect), ++order};
+  }
+  for (const JobId job : begun) {
+    for (const std::string& uid : pods_beyond(cache_, wanted_, job)) cache_.tell_again(uid, true);
   }
   fence_.prune(cache_);
   for (const KubeWrite& w :

@@ -279,13 +279,15 @@ TEST_F(Kinds, WorkersThatTheAutoscalerAddsAreApart) {
   see(ray("w1", "w"));
   EXPECT_THAT(said(), ElementsAre("h: j of R 2 alone", "w0: j of R 2 alone", "w1: j of R 2 alone"));
   want(EffectKind::kOpenGate, 1, {"h", "w0"});
-  const Effect& effect = jobs.begin()->second.effect;
-  EXPECT_THAT(pods_beyond(cache, effect), ElementsAre("w1"));
+  const auto& [job, wanted] = *jobs.begin();
+  EXPECT_TRUE(begins_attempt({}, wanted.effect));
+  EXPECT_FALSE(begins_attempt(jobs, wanted.effect)) << "it is known";
+  EXPECT_THAT(pods_beyond(cache, jobs, job), ElementsAre("w1"));
   cache.tell_again("w1", true);
   EXPECT_THAT(cache.marks().take_outdated(), ElementsAre("w1"));
   see(ray("w1", "w"));
   EXPECT_THAT(said(), ElementsAre("gone w1", "w1: j of R 2 alone")) << "as a pod that comes now";
-  EXPECT_THAT(pods_beyond(cache, effect), IsEmpty()) << "once";
+  EXPECT_THAT(pods_beyond(cache, jobs, job), IsEmpty()) << "once";
 }
 
 TEST_F(Kinds, APodGroupSaysTheLeastSize) {
@@ -323,6 +325,15 @@ TEST_F(Kinds, PodsWithoutGpusCountInAPodGroup) {
   EXPECT_THAT(cache.marks().take_outdated(), ElementsAre("p"));
   see(grouped("p"));
   EXPECT_THAT(said(), ElementsAre("p: g of G 2 alone"));
+}
+
+TEST_F(Kinds, PodsOfAGroupDoNotCountInAStatedSize) {
+  see_group("G", 3);
+  see(grouped("light", 0));
+  OfKind pod = grouped("p");
+  pod.notes = R"("subak.gpu/gang-size":"2")";
+  see(pod);
+  EXPECT_THAT(said(), ElementsAre("p: g of  2"));
 }
 
 TEST_F(Kinds, TwoParentsAndTheControllerCounts) {
@@ -374,7 +385,7 @@ class Discovered final : public KubeApi {
   }
   WatchId watch(std::string path, WatchStream::Take, Ended ended) override {
     watched.push_back(path.substr(0, path.find('?')));
-    if (absent.contains(watched.back())) ended({Outcome::kNotFound, "", "no such kind", 0});
+    if (absent.contains(watched.back())) ends.push_back(std::move(ended));
     return watched.size();
   }
   void stop(WatchId) override {}
@@ -389,6 +400,7 @@ class Discovered final : public KubeApi {
 
   std::map<std::string, std::pair<int, std::string>> says;
   std::set<std::string> absent;
+  std::vector<Ended> ends;
   std::vector<std::string> asked, watched;
 };
 
@@ -398,6 +410,8 @@ class Discovery : public ::testing::Test {
     now += later;
     watches.turn();
     for (Reflector* const reflector : watches.all()) reflector->turn();
+    for (const auto& ended : std::exchange(api.ends, {}))
+      ended({Outcome::kNotFound, "", "no such kind", 0});
   }
   std::vector<std::string> watched() { return std::exchange(api.watched, {}); }
 
@@ -448,7 +462,7 @@ TEST_F(Discovery, AGroupThatFailsHarmsNoOther) {
       << "whether there are JobSets nobody says: they are tried";
   const std::size_t before = api.asked.size();
   api.serve(OwnerKind::kRayCluster);
-  turn(limits::kEdgeRetryMs);
+  turn(limits::kRequestWindowMs);
   EXPECT_EQ(api.asked.size(), before + 3) << "only those that failed";
   EXPECT_THAT(watched(), ElementsAre("/apis/ray.io/v1/rayclusters"));
   api.says["/apis/kubeflow.org/v2beta1"] = {503, "away"};
