@@ -154,7 +154,7 @@ bool begins_attempt(const WantedJobs& wanted, const Effect& effect);
 // Returns the gated pods beyond the least size of a gang (Gang::least), once its attempt has begun.
 // The core would let them wait until the gang has ended. So the caller sends them again as new
 // pods, and the core makes each a job of its own. `wanted` has the effects of all jobs: a pod that
-// one of them names has its place. O(gated pods and pods of effects).
+// one of them names is not beyond. O(gated pods and pods of effects).
 std::vector<std::string> pods_beyond(const ClusterCache& cache, const WantedJobs& wanted,
                                      JobId job);
 
