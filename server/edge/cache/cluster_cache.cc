@@ -194,9 +194,8 @@ void ClusterCache::see_pod(const WatchEvent& event, std::int64_t monotonic_ms, b
   if (entry.gpu) entry.gpu->claims.unknown = std::move(unclaimed);
   if (entry.gpu && !entry.gpu->claims.unknown.empty() && record.gated && !entry.gpu->ended)
     marks_.put_unclaimed(uid);
-  if (record.ended == Cause::kEvicted && is_evicted_by_upgrade(nodes_, entry, pod)) {
+  if (record.ended == Cause::kEvicted && is_evicted_by_upgrade(nodes_, entry, pod))
     record.ended = Cause::kNodeDrained;
-  }
   if (record.ended != Cause::kNone) record.ended_at_ms = end_seen(entry, record.ended_at_ms);
   if (record.ended != Cause::kNone && is_left_out(owners_, entry)) record.ended = Cause::kFinished;
   // All pods of the gang may have ended while no watch was open.
