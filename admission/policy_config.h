@@ -126,8 +126,8 @@ struct AdmissionConfig {
   // True: pods of gangs get the annotations with which Karpenter and the cluster autoscaler do not
   // remove a pod's node.
   bool protect_gangs = false;
-  // The accounts of queues. Empty: marks of other queue managers name no accounts. Of two entries
-  // for a queue, the one with a namespace counts.
+  // The accounts of queues. Of two entries for a queue, the one with a namespace counts. In a
+  // namespace without entries, marks of other queue managers name no accounts.
   std::vector<QueueAccount> queue_accounts;
   // The routes. Of several that match a pod, the first counts.
   std::vector<GpuRoute> routes;

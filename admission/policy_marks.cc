@@ -48,14 +48,15 @@ Decision wrong_mark(std::string_view path, const Mark& mark, std::string want) {
                                               cut_text(mark.value), std::move(want)});
 }
 
-// The queues that pods of the namespace may name, for an error.
+bool is_for(const QueueAccount& row, std::string_view ns) { return row.ns.empty() || row.ns == ns; }
+
+// The queues that pods of the namespace may name, for an error. Empty: there are none.
 std::string queues_text(const Context& c) {
   std::string out;
   for (const QueueAccount& row : c.config.queue_accounts) {
-    if (!row.ns.empty() && row.ns != c.review.ns) continue;
-    out += (out.empty() ? "" : ", ") + row.queue;
+    if (is_for(row, c.review.ns)) out += (out.empty() ? "" : ", ") + row.queue;
   }
-  return out.empty() ? "no queue" : "one of " + cut_text(out);
+  return cut_text(out);
 }
 
 class MarkReader {
@@ -81,16 +82,20 @@ class MarkReader {
   }
 
   void queue() {
-    if (c_.config.queue_accounts.empty() || object_.keys.account.set) return;
+    if (object_.keys.account.set) return;
     const auto mark = find_mark(object_, {kKueueQueue, "kai.scheduler/queue",
                                           "scheduling.volcano.sh/queue-name", "runai/queue"});
     if (!mark) return;
     const QueueAccount* found = nullptr;
     for (const QueueAccount& row : c_.config.queue_accounts) {
-      if (row.queue != mark->value || (!row.ns.empty() && row.ns != c_.review.ns)) continue;
+      if (row.queue != mark->value || !is_for(row, c_.review.ns)) continue;
       if (found == nullptr || found->ns.empty()) found = &row;
     }
-    if (found == nullptr) return refuse(wrong_mark(path_, *mark, "want " + queues_text(c_)));
+    if (found == nullptr) {
+      const std::string queues = queues_text(c_);
+      if (!queues.empty()) refuse(wrong_mark(path_, *mark, "want one of " + queues));
+      return;
+    }
     const std::string own = c_.ns_account == nullptr ? "" : c_.ns_account->spec.path;
     if (c_.view.accounts->of_path(found->account) == nullptr ||
         !AccountsView::is_within(found->account, own)) {

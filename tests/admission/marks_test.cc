@@ -80,6 +80,14 @@ TEST(Marks, WithoutATableQueuesNameNoAccounts) {
   EXPECT_THAT(d.warnings[0], HasSubstr("belongs to another queue manager"));
 }
 
+TEST(Marks, ATableOfOtherNamespacesChangesNothing) {
+  AdmissionConfig config;
+  config.queue_accounts = {{"team-b", "main", "ml.speech"}};
+  const Decision d = create(labels(R"("kueue.x-k8s.io/queue-name":"main")"), config);
+  EXPECT_EQ(d.verdict, Verdict::kPatched);
+  EXPECT_THAT(d.patch, HasSubstr(R"("value":"ml.vision")"));
+}
+
 TEST(Marks, OurKeysCountBeforeTheirs) {
   const Decision d =
       create(labels(R"("subak.gpu/account":"ml.vision","kueue.x-k8s.io/queue-name":"lost")") + "," +
