@@ -82,6 +82,14 @@ struct ClaimConfig {
   bool domains_for_nvlink = false;
 };
 
+// What the webhook does with pods; the fields are those of AdmissionConfig.
+struct WebhookConfig {
+  UnknownCluster unknown_cluster = UnknownCluster::kWarn;
+  std::string pod_priority_class;
+  bool protect_gangs = false;
+  std::vector<QueueAccount> queue_accounts;
+};
+
 // The values of AdmissionConfig::alignment and alignment_namespaces.
 struct AlignmentConfig {
   Alignment level = Alignment::kWarn;
@@ -173,7 +181,7 @@ struct Config {
   // Members of this group may remove Subak's gate.
   std::string break_glass_group = "subak:break-glass";
   ClaimConfig claims;
-  UnknownCluster unknown_cluster = UnknownCluster::kWarn;
+  WebhookConfig webhook;
   // Log lines below this level are not written.
   LogLevel log_level = LogLevel::kInfo;
   // True: the metrics have series for each user, in addition to those for other accounts.

@@ -95,6 +95,8 @@ Found set_order(Config& c, std::string_view v) {
 constexpr auto kAlignment = [](Config& c) -> Alignment& { return c.alignment.level; };
 constexpr auto kDeviceClaims = [](Config& c) -> DeviceClaims& { return c.claims.devices; };
 constexpr auto kOneReplica = [](Config& c) -> bool& { return c.node_labels.fail_greater_than_one; };
+constexpr auto kUnknown = [](Config& c) -> UnknownCluster& { return c.webhook.unknown_cluster; };
+constexpr auto kProtectGangs = [](Config& c) -> bool& { return c.webhook.protect_gangs; };
 constexpr auto kDomainsForNvlink = [](Config& c) -> bool& { return c.claims.domains_for_nvlink; };
 
 // `field`: a member of Config, or a function that returns the field.
@@ -453,7 +455,16 @@ constexpr std::array kSettings{
             set_bool<kDomainsForNvlink>},
     Setting{"unknownCluster", "--unknown-cluster", "warn|deny",
             "what happens to GPU pods if the webhook's address names no known cluster", false,
-            false, set_choice<UnknownCluster, &Config::unknown_cluster>},
+            false, set_choice<UnknownCluster, kUnknown>},
+    Setting{"podPriorityClass", "--pod-priority-class", "NAME",
+            "the PriorityClass that each gated pod gets, such as subak-gpu", false, false,
+            set_pod_class},
+    Setting{"protectGangs", "--protect-gangs", "",
+            "ask autoscalers not to remove the nodes of gangs", false, true,
+            set_bool<kProtectGangs>},
+    Setting{"queueAccounts", "--queue-account", "[NAMESPACE/]QUEUE=ACCOUNT",
+            "the account of a queue of Kueue, KAI or Volcano", true, false, add_queue_account,
+            [](Config& c) { c.webhook.queue_accounts.clear(); }},
     Setting{"logLevel", "--log-level", "LEVEL", "debug, info, warn or error", false, false,
             set_choice<LogLevel, &Config::log_level>},
     Setting{"userMetrics", "--user-metrics", "", "export metrics for each user on /metrics", false,

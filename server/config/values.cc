@@ -43,6 +43,14 @@ namespace {
 
 constexpr std::size_t kMaxLabelValueBytes = 63;  // Kubernetes
 
+// True for the name of a Kubernetes object: a-z, 0-9, "-" and ".", at most 253 bytes.
+bool is_object_name(std::string_view text) {
+  return !text.empty() && text.size() <= limits::kMaxNameBytes &&
+         std::all_of(text.begin(), text.end(), [](char c) {
+           return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '-' || c == '.';
+         });
+}
+
 // Returns the part of the text before `end`, and removes both from the text.
 std::string_view take(std::string_view& text, char end) {
   const std::size_t at = text.find(end);
@@ -154,6 +162,41 @@ Result<GpuRoute> read_route(std::string_view text, std::string_view product_end)
   return bad_value(
       text, "namespace=NAME:PRODUCT or class=NAME:PRODUCT, such as namespace=notebooks:" +
                 std::string(slices ? "NVIDIA-H100-80GB-HBM3-MIG-1g.10gb" : "NVIDIA-A10-SHARED"));
+}
+
+std::optional<Error> set_pod_class(Config& config, std::string_view text) {
+  if (!is_object_name(text) || text.starts_with("system-")) {
+    return bad_value(text, "the name of a PriorityClass of yours, such as subak-gpu");
+  }
+  config.webhook.pod_priority_class = text;
+  return std::nullopt;
+}
+
+std::optional<Error> add_queue_account(Config& config, std::string_view text) {
+  std::vector<QueueAccount>& all = config.webhook.queue_accounts;
+  const std::size_t equals = std::min(text.find('='), text.size());
+  const std::string_view left = text.substr(0, equals);
+  const std::size_t slash = left.find('/');
+  QueueAccount entry;
+  if (slash != std::string_view::npos) entry.ns = left.substr(0, slash);
+  entry.queue = slash == std::string_view::npos ? left : left.substr(slash + 1);
+  entry.account = text.substr(std::min(equals + 1, text.size()));
+  const bool good_ns = slash == std::string_view::npos || !check_name(entry.ns);
+  const bool good_account = !entry.account.empty() && is_printable(entry.account) &&
+                            entry.account.size() <= limits::kMaxNameBytes;
+  if (!good_ns || !is_object_name(entry.queue) || !good_account) {
+    return bad_value(text,
+                     "QUEUE=ACCOUNT or NAMESPACE/QUEUE=ACCOUNT, such as team-a/main=ml.vision");
+  }
+  if (all.size() >= limits::kMaxNamespaceModes) {
+    return bad_value(text, "at most " + std::to_string(limits::kMaxNamespaceModes) + " queues");
+  }
+  for (const QueueAccount& other : all) {
+    if (other.ns == entry.ns && other.queue == entry.queue)
+      return bad_value(text, "each queue once");
+  }
+  all.push_back(std::move(entry));
+  return std::nullopt;
 }
 
 std::optional<Error> check_host(std::string_view v) {

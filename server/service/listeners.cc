@@ -30,7 +30,10 @@ AdmissionConfig admission_of(const Config& config) {
   admission.extra_gpu_resources = config.gpu_kinds;
   admission.break_glass_group = config.break_glass_group;
   admission.device_claims = config.claims.devices;
-  admission.unknown_cluster = config.unknown_cluster;
+  admission.unknown_cluster = config.webhook.unknown_cluster;
+  admission.pod_priority_class = config.webhook.pod_priority_class;
+  admission.protect_gangs = config.webhook.protect_gangs;
+  admission.queue_accounts = config.webhook.queue_accounts;
   admission.alignment = config.alignment.level;
   admission.alignment_namespaces = config.alignment.namespaces;
   admission.routes = config.routes;

@@ -104,6 +104,8 @@ class Service(Listening):
                           "migRouting: [namespace=mig-route-to-slices:NVIDIA-H100-80GB-HBM3-MIG-1g.10gb]",
                           "sharedRouting: [namespace=pod-routed-to-shared-gpus:NVIDIA-A10-SHARED, "
                           "namespace=recipe-shared-notebooks:NVIDIA-A10-SHARED]",
+                          "podPriorityClass: subak-gpu", "protectGangs: true",
+                          "queueAccounts: [queue-of-kueue-is-an-account/lab=e2e.queue-of-kueue-is-an-account.lab]",
                           "numaPolicyLabel: e2e/numa-policy", "numaGpusLabel: e2e/numa-gpus", ""])
 
     def command(self, *args, timeout=60):

@@ -181,7 +181,7 @@ ignoreCheckpoint: true
   EXPECT_EQ(c.gpu_kinds, std::vector<std::string>{"amd.com/gpu"});
   EXPECT_EQ(c.system_namespaces, std::vector<std::string>{"infra"});
   EXPECT_EQ(c.claims.devices, DeviceClaims::kDeny);
-  EXPECT_EQ(c.unknown_cluster, UnknownCluster::kDeny);
+  EXPECT_EQ(c.webhook.unknown_cluster, UnknownCluster::kDeny);
   EXPECT_EQ(c.break_glass_group, "sre");
   EXPECT_EQ(c.log_level, LogLevel::kDebug);
   EXPECT_TRUE(c.user_metrics && c.ignore_checkpoint);
@@ -219,6 +219,15 @@ TEST(Yaml, PriorityClasses) {
   EXPECT_EQ(refusal(classes + "  - {name: b}\n"),
             "subak.yaml:5: priorityClasses[1].value: want the class's value, a whole number");
   EXPECT_THAT(refusal(classes + "  - {name: 7, value: 2}\n"), HasSubstr("starts with a letter"));
+}
+
+TEST(Yaml, QueueAccounts) {
+  const std::vector<QueueAccount> both{{"team-a", "main", "ml.vision"}, {"", "q.1", "ml"}};
+  EXPECT_EQ(accepted("queueAccounts: [team-a/main=ml.vision, q.1=ml]\n").webhook.queue_accounts,
+            both);
+  for (const char* bad : {"q", "q=", "=ml", "/q=ml", "A/q=ml", "Q=ml", "q=ml, q=other"})
+    EXPECT_NE(refusal("queueAccounts: [" + std::string(bad) + "]\n"), "") << bad;
+  EXPECT_NE(refusal("podPriorityClass: system-node-critical\n"), "");
 }
 
 TEST(Yaml, MistakesNameFileLineKeyFoundAndExpected) {
