@@ -1,8 +1,17 @@
 #include "accounting/ledger.h"
 
+#include <chrono>
+
 #include "core/must.h"
 
 namespace subak {
+
+TimeMs open_since(TimeMs now) {
+  using namespace std::chrono;
+  const sys_days day{floor<days>(milliseconds(now - kMonthOpenMs))};
+  const year_month_day date(day);
+  return milliseconds(sys_days(date.year() / date.month() / 1).time_since_epoch()).count();
+}
 
 void Ledger::add(const LedgerRow& row) {
   must(row.to_ms > row.from_ms && row.milligpu != 0, "a row is of something");

@@ -72,6 +72,12 @@ struct AllocationId {
   friend auto operator<=>(const AllocationId&, const AllocationId&) = default;
 };
 
+// A UTC month closes this long after its end. Later rows for the month count in an open month.
+inline constexpr DurationMs kMonthOpenMs = 3 * kDayMs;
+// Returns the first instant that is in an open month at the time `now`: the begin of this month, or
+// of the month before.
+TimeMs open_since(TimeMs now);
+
 // One row: `milligpu` from from_ms up to, but not including, to_ms.
 struct LedgerRow {
   AllocationId allocation;
@@ -96,6 +102,17 @@ struct LedgerRow {
   std::uint64_t corrects = 0;
   // The clock by which `to_ms` was read.
   RowClock clock = RowClock::kService;
+  // The name of the cluster in which the pod or job ran. This text and the next two are empty in
+  // rows that were written before these fields existed.
+  std::string cluster;
+  // The namespace of the pod. Empty: a job of the API, which has no namespace.
+  std::string ns;
+  // The profile of the MIG slices, such as "1g.10gb". Empty: whole GPUs or shares of GPUs.
+  std::string profile;
+  // When the row was made, if its interval is in a closed month (open_since()). The row then counts
+  // in the month of this instant, and its interval says for which time it is. 0: the row counts in
+  // its interval.
+  TimeMs booked_ms = 0;
 
   template <class V>
   void fields(V& v) {
@@ -110,7 +127,15 @@ struct LedgerRow {
     v(9, "milligpu", milligpu);
     v(10, "corrects", corrects);
     v(11, "clock", clock);
+    v(12, "cluster", cluster);
+    v(13, "ns", ns);
+    v(14, "profile", profile);
+    v(15, "booked_ms", booked_ms);
   }
+  // Return the interval in which the row counts: its own, or the last millisecond before
+  // `booked_ms`.
+  TimeMs counts_from() const { return booked_ms == 0 ? from_ms : booked_ms - 1; }
+  TimeMs counts_to() const { return booked_ms == 0 ? to_ms : booked_ms; }
   // Returns milligpu x (to_ms - from_ms).
   GpuTime amount() const { return GpuTime::of(milligpu, to_ms - from_ms); }
   friend bool operator==(const LedgerRow&, const LedgerRow&) = default;

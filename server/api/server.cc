@@ -20,7 +20,7 @@
 #include "server/api/calls/cluster_service.h"
 #include "server/api/calls/job_service.h"
 #include "server/api/calls/shared.h"
-#include "server/api/calls/usage_service.h"
+#include "server/api/usage/usage_service.h"
 #include "server/api/streams/acceptor.h"
 #include "server/api/streams/health_probe.h"
 

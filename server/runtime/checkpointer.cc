@@ -10,6 +10,13 @@
 #include "server/log/thread_name.h"
 
 namespace subak {
+namespace {
+
+// Returns the last UTC day whose rows are written at the time `now`, in days since 1970-01-01. The
+// rows of a day come when it is closed, limits::kDayOpenMs after its end, or a little later.
+std::int64_t closed_day(TimeMs now) { return (now - limits::kDayOpenMs - kMinuteMs) / kDayMs - 1; }
+
+}  // namespace
 
 Checkpointer::Checkpointer(Options options, Store& store)
     : options_(std::move(options)), store_(store) {}
@@ -58,6 +65,29 @@ void Checkpointer::wait() {
   if (thread_.joinable()) thread_.join();
 }
 
+bool Checkpointer::are_days_due(const Engine& engine) const {
+  if (copy_ || writing_ || stopping_) return false;
+  return closed_day(engine.now()) > summed_day_;
+}
+
+void Checkpointer::add_day_sums(const Engine& engine) {
+  summed_day_ = closed_day(engine.now());
+  wait();
+  if (options_.stepped) return write_day_sums();
+  writing_ = true;
+  thread_ = std::thread([this] {
+    name_thread("day sums");
+    write_day_sums();
+    writing_ = false;
+  });
+}
+
+void Checkpointer::write_day_sums() {
+  if (const auto error = store_.add_day_sums([this] { return !stopping_; })) {
+    log::warn("sums of days not written", {{"error", error->message()}});
+  }
+}
+
 void Checkpointer::write(const Copy& copy) {
   std::optional<Error> error = copy.error;
   if (!error) error = store_.write_checkpoint(copy.seq, copy.facts);
@@ -66,8 +96,9 @@ void Checkpointer::write(const Copy& copy) {
   } else if (const auto lost = store_.write_calibration(copy.told)) {
     log::warn("start estimates not stored", {{"seq", copy.seq}, {"error", lost->message()}});
   }
-  writing_ = false;
   options_.on_written(copy.seq, error);
+  write_day_sums();
+  writing_ = false;
 }
 
 }  // namespace subak

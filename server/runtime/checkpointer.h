@@ -59,6 +59,14 @@ class Checkpointer {
   // Waits until the writing thread has written its checkpoint. Call it on the thread that calls
   // begin().
   void wait();
+  // True if a UTC day was closed since the last call of add_day_sums(), or if there was no call.
+  // False while a checkpoint is copied or written.
+  bool are_days_due(const Engine& engine) const;
+  // Starts the writing thread, which adds rows to the sums of days (Store::add_day_sums()). Each
+  // checkpoint that is written adds them too.
+  void add_day_sums(const Engine& engine);
+  // Ends the work on the sums of days early. A later start goes on with it.
+  void stop_day_sums() { stopping_ = true; }
 
  private:
   // A checkpoint on its way to the store.
@@ -74,6 +82,8 @@ class Checkpointer {
   // Writes the checkpoint and the calibration, then calls on_written. If only the write of the
   // calibration fails, it logs that failure, and on_written gets no error.
   void write(const Copy& copy);
+  // Adds rows to the sums of days. A failure is logged.
+  void write_day_sums();
 
   Options options_;
   Store& store_;
@@ -83,6 +93,9 @@ class Checkpointer {
   std::optional<Copy> copy_;
   // True: a thread has begun to write a checkpoint and has not finished.
   std::atomic<bool> writing_ = false;
+  // The last day that was closed at the last add_day_sums().
+  std::int64_t summed_day_ = -1;
+  std::atomic<bool> stopping_ = false;
   std::thread thread_;
 };
 

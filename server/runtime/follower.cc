@@ -263,6 +263,7 @@ void Follower::Impl::run() {
 
 void Follower::Impl::finish() {
   end_snapshot();
+  checkpointer->stop_day_sums();
   checkpointer->finish_copy(engine);
   checkpointer->wait();
   const bool is_newer = !has_failed() && engine.seq() > checkpointer->seq();
@@ -336,6 +337,7 @@ bool Follower::Impl::turn() {
   timed("the forecast's copy", [&] { forecaster->turn(engine, !checkpointer->is_copying()); });
   timed("a checkpoint's copy", [&] {
     if (checkpointer->is_copying()) return checkpointer->copy_slice(engine);
+    if (checkpointer->are_days_due(engine) && may_write()) checkpointer->add_day_sums(engine);
     if (forecaster->is_copying() || !checkpointer->is_due(engine) || !may_write()) return;
     checkpointer->begin(engine, forecaster->record(engine.seq()));
   });

@@ -17,6 +17,7 @@
 #include "core/ids.h"
 #include "core/quantity.h"
 #include "model/fact.h"
+#include "server/codec/day_sums.h"
 #include "server/runtime/clock/clock.h"
 
 namespace subak {
@@ -56,6 +57,15 @@ struct LedgerEntry {
   LedgerRow row;
 };
 
+// The columns by which StoreReader::daily_usage() groups rows. A DailyUsage has the default value
+// in each other column.
+struct UsageColumns {
+  UsagePeriod period = UsagePeriod::kDay;
+  bool product = true, profile = true, cluster = true, ns = true;
+  // With `job`, all rows of the period are read. Without it, sums of days are read.
+  bool job = false;
+};
+
 // Selects rows of the ledger that overlap [from_ms, to_ms). Their facts come after `after_seq` and
 // not after `last_seq`. The result is in order of seq, and has at most `most` rows.
 struct LedgerQuery {
@@ -67,10 +77,14 @@ struct LedgerQuery {
   std::vector<AccountId> payers;
   // Only rows of this job; nullopt: all rows.
   std::optional<JobId> job;
+  // With `payers`: also rows that the platform pays and that one of the payers held.
+  bool with_platform = false;
   // Only rows of facts after this one; 0: from the first fact on.
   std::uint64_t after_seq = 0;
   std::uint64_t last_seq = INT64_MAX;
   std::size_t most = 1000;
+  // How daily_usage() groups the rows.
+  UsageColumns columns;
 };
 
 // An entry of the audit log: one edit that was made or refused.
@@ -109,17 +123,39 @@ struct AuditQuery {
   std::size_t most = 100;
 };
 
-// The usage of one (payer, holder, state, product) on one UTC day.
+// The usage of one (payer, holder, state, product, profile, cluster, ns, job) in one period.
 struct DailyUsage {
-  // Days since 1970-01-01, UTC.
+  // The first day of the period, in days since 1970-01-01, UTC. With UsagePeriod::kAll: the first
+  // day of the sum that has usage.
   std::int64_t day = 0;
   // The account that paid, and the account that held the GPUs.
   AccountId payer, holder;
   UsageState state = UsageState::kUsed;
-  std::string product;
+  // As in LedgerRow.
+  std::string product, profile, cluster, ns;
+  JobId job;
   GpuTime amount;
-  // The number of ledger rows in the sum.
+  // The number of ledger rows in the sum. A row that a query cuts in two counts twice.
   std::uint64_t rows = 0;
+};
+
+// How far the stored sums of days reach.
+struct DayMark {
+  // The sums have all rows of facts up to this one. 0: there are no sums.
+  std::uint64_t seq = 0;
+  // The number of rows of the ledger in the sums.
+  std::uint64_t rows = 0;
+  // The number of stored parts (codec::DaySumsPart).
+  std::uint64_t parts = 0;
+  // The days with sums lie in [from_day, to_day).
+  std::int64_t from_day = 0, to_day = 0;
+  friend bool operator==(const DayMark&, const DayMark&) = default;
+};
+
+// Sums of days, of one snapshot.
+struct DaySums {
+  DayMark mark;
+  std::vector<codec::DaySumsPart> parts;
 };
 
 // Reads durable data on its own connection. A read never waits for the loop or for a commit.
@@ -134,11 +170,17 @@ class StoreReader {
   virtual Result<std::vector<Fact>> facts(std::uint64_t after_seq, std::size_t most) = 0;
   // Returns rows of the ledger.
   virtual Result<std::vector<LedgerEntry>> ledger(const LedgerQuery& query) = 0;
-  // Returns sums of ledger rows for each UTC day in [from_ms, to_ms). A row that spans from_ms or
-  // to_ms is divided at that time (and at midnight, but the engine writes no such row). The result
-  // is sorted by day, payer, holder, state and product. The function ignores `most` and `after_seq`
-  // of the query. It reads all rows that were written since from_ms.
+  // Returns sums of ledger rows in [from_ms, to_ms), grouped by payer, holder, state and the
+  // columns of the query. A row that spans from_ms or to_ms is divided at that time (and at
+  // midnight, but the engine writes no such row). The result is sorted by day and by the columns,
+  // in the order of DailyUsage. The function ignores `most`, `after_seq` and `job` of the query. It
+  // reads the sums of complete days (server/store/days), and rows for the rest.
   virtual Result<std::vector<DailyUsage>> daily_usage(const LedgerQuery& query) = 0;
+  // Returns the stored sums of the days [from_day, to_day). A damaged sum is an error for which
+  // says_damage() is true. The default implementation has no sums.
+  virtual Result<DaySums> day_sums(std::int64_t /*from_day*/, std::int64_t /*to_day*/) {
+    return DaySums();
+  }
   // Returns rows of the audit log.
   virtual Result<std::vector<AuditEntry>> audit(const AuditQuery& query) = 0;
 };
@@ -204,6 +246,14 @@ class Store {
   // because another process leads. One thread at a time may call it. The default implementation
   // stores nothing.
   virtual std::optional<Error> write_activity(std::int64_t /*part*/, std::string_view /*bytes*/) {
+    return std::nullopt;
+  }
+  // Adds the rows of the ledger since the last call to the sums of days, and makes the sums again
+  // if they are damaged or missing (server/store/days). Commits may run at the same time. Calls
+  // `wanted` between parts of the work, and stops if `wanted` returns false. Does nothing in a
+  // process that does not lead. One thread at a time may call it. After an error, reports read rows
+  // instead. The default implementation has no sums.
+  virtual std::optional<Error> add_day_sums(const std::function<bool()>& /*wanted*/) {
     return std::nullopt;
   }
   // Returns one part of the sums of activity; empty: there is none. An error means that the part is

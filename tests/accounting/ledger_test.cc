@@ -82,6 +82,29 @@ TEST(Ledger, ARowSurvivesItsText) {
       "node=3 product=H100 milligpu=125 corrects=12");
 }
 
+TEST(Ledger, ARowOfAPodSurvivesItsText) {
+  LedgerRow r = row(3, 5, 9, 5, 125);
+  r.cluster = "east";
+  r.ns = "team-a";
+  r.profile = "1g.10gb";
+  r.booked_ms = 77;
+  const auto back = from_text<LedgerRow>(to_text(r));
+  ASSERT_TRUE(back.ok());
+  EXPECT_EQ(*back, r);
+  EXPECT_EQ(r.counts_from(), 76);
+  EXPECT_EQ(r.counts_to(), 77);
+}
+
+TEST(Ledger, AMonthClosesThreeDaysAfterItsEnd) {
+  constexpr TimeMs kOctober = 20362 * kDayMs;  // 2025-10-01
+  constexpr TimeMs kNovember = kOctober + 31 * kDayMs;
+  EXPECT_EQ(open_since(kNovember - 1), kOctober);
+  EXPECT_EQ(open_since(kNovember + 3 * kDayMs - 1), kOctober);
+  EXPECT_EQ(open_since(kNovember + 3 * kDayMs), kNovember);
+  EXPECT_EQ(open_since(20516 * kDayMs), 20513 * kDayMs) << "2026-03-04: since 2026-03-01";
+  EXPECT_LT(open_since(0), 0);
+}
+
 using LedgerDeathTest = ::testing::Test;
 TEST(LedgerDeathTest, RefusesAnEmptyInterval) {
   Ledger ledger;

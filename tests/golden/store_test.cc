@@ -11,6 +11,7 @@
 #include "engine/engine.h"
 #include "server/runtime/runtime.h"
 #include "server/store/file/connection.h"
+#include "server/store/proof/migrate.h"
 #include "server/store/proof/verify.h"
 #include "server/store/sqlite/sqlite_store.h"
 
@@ -48,6 +49,11 @@ std::string state_text(const Engine& engine, const StoreReport& report) {
 
 TEST_P(GoldenStore, ReadsToTheSameState) {
   EXPECT_LT(fs::file_size(copy_), kMostBytes);
+  {
+    Connection db;
+    ASSERT_TRUE(db.open(copy_, OpenMode::kReadWrite));
+    ASSERT_TRUE(migrate(db, sqlite_migrations()).ok());
+  }
   const auto report = verify_store(copy_, std::nullopt);
   ASSERT_TRUE(report.ok()) << report.error().message();
   EXPECT_EQ(report->fact_version, GetParam());

@@ -7,11 +7,23 @@
 #include "core/must.h"
 #include "engine/decide/decide.h"
 #include "engine/derive/deadlines.h"
+#include "engine/state/jobs/job_request.h"
 #include "engine/state/snapshot.h"
+#include "model/product.h"
 
 namespace subak::decide {
 
 namespace {
+
+// Returns the profile of the MIG slices that the pod holds; empty: it holds no slices. On a node
+// with the MIG strategy "single", a pod asks for GPUs, and the product names the profile.
+std::string profile_of(const Decision& d, const state::Pod& pod, std::string_view product) {
+  if (pod.shape) {
+    const PodShape& shape = state::shape_of(d.s.fleet(), pod);
+    if (shape.kind == GpuKind::kMig) return shape.profile;
+  }
+  return std::string(product_profile(product));
+}
 
 // Writes one row, within one UTC day.
 void charge_day(Decision& d, const state::Job& job, std::uint32_t rank, TimeMs to, UsageState state,
@@ -29,6 +41,10 @@ void charge_day(Decision& d, const state::Job& job, std::uint32_t rank, TimeMs t
   row.product = std::string(d.s.fleet().products().name(d.s.fleet().product_of(pod.slot.node)));
   row.milligpu = pod.slot.milligpu;
   row.clock = row.to_ms == to ? clock : RowClock::kService;
+  if (row.from_ms < open_since(d.s.now())) row.booked_ms = d.s.now();
+  row.cluster = d.s.clusters().at(job.id.cluster()).name;
+  if (job.origin != JobOrigin::kApi) row.ns = job.ns();
+  row.profile = profile_of(d, pod, row.product);
   must(row.from_ms < row.to_ms && row.to_ms <= to, "a row is longer than nothing");
   d.emit(fact::Charged{std::move(row)});
 }

@@ -24,6 +24,10 @@ void put(const LedgerEntry& entry, const Engine& engine, v1::LedgerRow* out) {
   put(row.amount(), out->mutable_amount());
   out->set_corrects(row.corrects);
   out->set_clock(static_cast<v1::RowClock>(static_cast<int>(row.clock) + 1));
+  out->set_cluster(row.cluster);
+  out->set_namespace_(row.ns);
+  out->set_profile(row.profile);
+  if (row.booked_ms != 0) put(row.booked_ms, out->mutable_booked());
 }
 
 void put(const AuditEntry& entry, v1::AuditEntry* out) {

@@ -11,6 +11,7 @@
 #include "server/store/proof/checks.h"
 #include "server/store/proof/head.h"
 #include "server/store/proof/log_scan.h"
+#include "server/store/proof/migrate.h"
 #include "server/store/proof/sqlite_reader.h"
 #include "server/store/sqlite/replace.h"
 #include "server/store/sqlite/sqlite_store.h"
@@ -42,6 +43,19 @@ std::optional<Error> make_folder(const std::string& state) {
   }
   if (!error) return std::nullopt;
   return refuse_store(folder.string(), error.message(), "want a folder that can be made");
+}
+
+// Migrates a copy of a store of an older version. Leaves all other files as they are: the check of
+// the copy says what is wrong with them.
+std::optional<Error> migrate_old(const std::string& path) {
+  Connection db;
+  if (!db.open(path, OpenMode::kReadWrite) || check_owner(db, path)) return std::nullopt;
+  const auto applied = check_applied(db, sqlite_migrations());
+  if (!applied.ok() || *applied == 0 || *applied == sqlite_migrations().size()) {
+    return std::nullopt;
+  }
+  const Result<int> made = migrate(db, sqlite_migrations());
+  return made.ok() ? std::nullopt : std::optional(made.error());
 }
 
 // The error names the operator's file, not its copy.
@@ -109,6 +123,7 @@ Result<Restored> restore_store(const RestoreOptions& options) {
   const Draft draft(state + ".restoring");
   if (auto error = copy_store(options.from, draft.path, [] { return true; }))
     return of_backup(*error);
+  if (auto error = migrate_old(draft.path)) return named_as(*error, draft.path, options.from);
   Result<StoreReport> report = verify_store(draft.path, std::nullopt);
   if (!report.ok()) return named_as(report.error(), draft.path, options.from);
   Restored done{std::move(*report), "", std::nullopt};

@@ -20,7 +20,8 @@ const std::string Batch::kSql =
     "g AS (INSERT INTO ledger SELECT u.* FROM l, unnest($9::bigint[], $10::bigint[], "
     "$11::bigint[], $12::bigint[], $13::bigint[], $14::bigint[], $15::bigint[], $16::bigint[], "
     "$17::bigint[], $18::bigint[], $19::bigint[], $20::bytea[], $21::bigint[], $22::bigint[], "
-    "$23::bigint[], $24::bigint[]) AS u RETURNING 1), "
+    "$23::bigint[], $24::bigint[], $43::bytea[], $44::bytea[], $45::bytea[], $46::bigint[]) AS u "
+    "RETURNING 1), "
     "a AS (INSERT INTO audit SELECT u.* FROM l, unnest($25::bigint[], $26::bigint[], $27::bytea[], "
     "$28::bytea[], $29::bytea[], $30::bytea[], $31::bytea[], $32::bytea[], $33::bytea[], "
     "$34::bytea[], "
@@ -102,9 +103,13 @@ void Batch::add_ledger(const LedgerEntry& entry, std::uint32_t seed) {
       row.milligpu,
       static_cast<std::int64_t>(row.corrects),
       static_cast<std::int64_t>(ord),
-      sum_column(ledger_sum(seed, ord, entry))};
+      sum_column(ledger_sum(seed, ord, entry)),
+      row.booked_ms};
   for (std::size_t i = 0; i < numbers.size(); ++i) ledger_numbers_[i].push_back(numbers[i]);
-  product_.push_back(row.product);
+  std::size_t column = 0;
+  for (const std::string* text : {&row.product, &row.cluster, &row.ns, &row.profile}) {
+    ledger_texts_[column++].push_back(*text);
+  }
 }
 
 void Batch::add_audit(const AuditRow& row, std::uint32_t seed) {
@@ -122,8 +127,8 @@ Parameters Batch::parameters(std::int64_t epoch) const {
   Parameters p;
   p.add(epoch).add(seq_).add(time_ms_).add(kind_).add_bytes(body_);
   p.add(ledger_).add(audit_).add(sum_);
-  for (std::size_t i = 0; i < kLedgerNumbers; ++i) {
-    if (i == kBeforeProduct) p.add_bytes(product_);
+  for (std::size_t i = 0; i + 1 < kLedgerNumbers; ++i) {
+    if (i == kBeforeProduct) p.add_bytes(ledger_texts_[0]);
     p.add(ledger_numbers_[i]);
   }
   p.add(audit_seq_).add(audit_time_ms_);
@@ -134,6 +139,8 @@ Parameters Batch::parameters(std::int64_t epoch) const {
   for (const std::size_t rows : {seq_.size(), ledger_numbers_[0].size(), audit_seq_.size()}) {
     p.add(static_cast<std::int64_t>(rows));
   }
+  for (std::size_t i = 1; i < kLedgerTexts; ++i) p.add_bytes(ledger_texts_[i]);
+  p.add(ledger_numbers_.back());
   return p;
 }
 

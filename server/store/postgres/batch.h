@@ -59,8 +59,9 @@ class Batch {
   static const std::string kSql;
 
  private:
-  // The number of number columns in the ledger, and of text columns in the audit log.
-  static constexpr std::size_t kLedgerNumbers = 15, kAuditTexts = 9;
+  // The numbers of number columns and text columns in the ledger, and of text columns in the audit
+  // log.
+  static constexpr std::size_t kLedgerNumbers = 16, kLedgerTexts = 4, kAuditTexts = 9;
 
   // Adds a row of the ledger, with the next number and the row's checksum.
   void add_ledger(const LedgerEntry& entry, std::uint32_t seed);
@@ -72,10 +73,10 @@ class Batch {
   // that the store has after each fact.
   std::vector<std::int64_t> seq_, time_ms_, kind_, ledger_, audit_, sum_;
   std::vector<std::string> body_;
-  // All columns of the ledger except the product, in the order of kSql.
+  // The number columns of the ledger, in the order of the table. The last one is booked_ms.
   std::array<std::vector<std::int64_t>, kLedgerNumbers> ledger_numbers_;
-  // The text column of the ledger.
-  std::vector<std::string> product_;
+  // The text columns of the ledger: product, cluster, namespace and profile.
+  std::array<std::vector<std::string>, kLedgerTexts> ledger_texts_;
   // The number columns of the audit log.
   std::vector<std::int64_t> audit_seq_, audit_time_ms_, audit_ord_, audit_sum_;
   // The text columns of the audit log, in the order of audit_texts().

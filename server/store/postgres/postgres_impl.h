@@ -51,6 +51,7 @@ class PostgresStore final : public SharedStore {
   Result<std::string> read_calibration() override;
   std::optional<Error> write_activity(std::int64_t part, std::string_view bytes) override;
   Result<std::string> read_activity(std::int64_t part) override;
+  std::optional<Error> add_day_sums(const std::function<bool()>& wanted) override;
   Result<std::unique_ptr<StoreReader>> open_reader() override;
   Result<std::string> make_copy(const std::function<bool()>& wanted) override;
   std::string describe() const override { return address_.shown; }
@@ -69,9 +70,6 @@ class PostgresStore final : public SharedStore {
   // Checks the settings of the server that a durable commit needs. If options_.replicated is set,
   // it also checks the synchronous standbys.
   std::optional<Error> check_server();
-  // Logs a warning if the database role may change or delete rows, because the service does not
-  // need these rights. The warning does not prevent a start.
-  void check_role();
   // Refuses a store with facts of a version that this program does not know. It accepts a store
   // that has no tables yet.
   std::optional<Error> check_version();

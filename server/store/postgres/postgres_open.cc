@@ -50,16 +50,22 @@ std::optional<Error> PostgresStore::check_server() {
 
 // Warns about a role that can change rows and so forge the ledger. Skipped if a database does not
 // know the question.
-void PostgresStore::check_role() {
-  const PgResult row = db_.run(
+namespace {
+
+// Logs a warning if the database role may change or delete rows, because the service does not need
+// these rights. The warning does not prevent a start. `store`: describes the store.
+void check_role(PgConnection& db, const std::string& store) {
+  const PgResult row = db.run(
       "SELECT count(*)::bigint FROM (VALUES ('facts'), ('ledger'), ('audit')) AS t(name) "
       "WHERE has_table_privilege(name, 'UPDATE, DELETE, TRUNCATE')");
   if (!row.ok() || row.number(0, 0) == 0) return;
   log::warn("the database role may do more than the service needs",
-            {{"store", describe()},
+            {{"store", store},
              {"may", "change or delete rows of facts, ledger, audit"},
              {"want", "a role of its own: deploy/postgres/service_role.sql"}});
 }
+
+}  // namespace
 
 std::optional<Error> PostgresStore::open() {
   if (auto error = db_.open(address_)) {
@@ -155,7 +161,7 @@ std::optional<Error> PostgresStore::prepare() {
   if (*applied > 0) log::info("store migrated", {{"store", describe()}, {"migrations", *applied}});
   if (auto error = check_rights(db_)) return error;
   if (auto error = check_tables(db_)) return error;
-  if (options_.uuid.empty()) check_role();  // else its owner puts a copy there
+  if (options_.uuid.empty()) check_role(db_, describe());  // else its owner puts a copy there
   if (auto error = found()) return error;
   if (options_.ignore_checkpoint) {
     log::warn("the checkpoint is ignored", {{"store", describe()}});

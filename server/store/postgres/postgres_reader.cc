@@ -6,7 +6,10 @@
 
 #include "core/limits.h"
 #include "server/codec/codec.h"
+#include "server/store/days/ledger_filter.h"
+#include "server/store/days/read_usage.h"
 #include "server/store/file/row_sum.h"
+#include "server/store/postgres/day_sum_rows.h"
 #include "server/store/proof/ledger_rows.h"
 
 namespace subak::postgres {
@@ -218,16 +221,27 @@ Result<std::vector<LedgerEntry>> PostgresReader::ledger(const LedgerQuery& query
 
 Result<std::vector<DailyUsage>> PostgresReader::daily_usage(const LedgerQuery& query) {
   return in_picture<std::vector<DailyUsage>>([&]() -> Result<std::vector<DailyUsage>> {
-    LedgerQuery all = query;
-    all.after_seq = 0;
-    DailySums sums(query.from_ms, query.to_ms);
-    auto error = each_entry(all, [&](const LedgerEntry& entry) {
-      sums.add(entry.row);
-      return true;
-    });
-    if (error) return *error;
-    return sums.take();
+    UsageReads reads;
+    reads.sums = [&](std::int64_t from, std::int64_t to) {
+      return read_day_sums(db_, seed_, from, to);
+    };
+    reads.last_until = [&](TimeMs t) { return last_seq_until(t); };
+    reads.rows = [&](std::uint64_t after, std::uint64_t last,
+                     const std::function<void(const LedgerRow&)>& fn) {
+      LedgerQuery all;
+      all.after_seq = after;
+      all.last_seq = last;
+      return each_entry(all, [&](const LedgerEntry& entry) {
+        fn(entry.row);
+        return true;
+      });
+    };
+    return read_usage(query, reads);
   });
+}
+
+Result<DaySums> PostgresReader::day_sums(std::int64_t from_day, std::int64_t to_day) {
+  return in_picture<DaySums>([&] { return read_day_sums(db_, seed_, from_day, to_day); });
 }
 
 Result<std::vector<AuditEntry>> PostgresReader::audit(const AuditQuery& query) {

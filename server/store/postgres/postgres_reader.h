@@ -30,6 +30,7 @@ class PostgresReader final : public StoreReader {
   Result<std::vector<Fact>> facts(std::uint64_t after_seq, std::size_t most) override;
   Result<std::vector<LedgerEntry>> ledger(const LedgerQuery& query) override;
   Result<std::vector<DailyUsage>> daily_usage(const LedgerQuery& query) override;
+  Result<DaySums> day_sums(std::int64_t from_day, std::int64_t to_day) override;
   Result<std::vector<AuditEntry>> audit(const AuditQuery& query) override;
 
  private:

@@ -12,6 +12,7 @@
 #include "server/log/log.h"
 #include "server/store/file/row_sum.h"
 #include "server/store/move/copy_history.h"
+#include "server/store/postgres/day_sum_rows.h"
 #include "server/store/postgres/leadership.h"
 #include "server/store/postgres/postgres_impl.h"
 #include "server/store/postgres/postgres_reader.h"
@@ -229,6 +230,14 @@ Result<std::string> PostgresStore::read_activity(std::int64_t part) {
   const PgResult row = db.run("SELECT bytes FROM activity WHERE part = $1", Parameters().add(part));
   if (!row.ok()) return db.error("store.activity", row);
   return row.rows() == 0 ? std::string() : std::string(row.bytes(0, 0));
+}
+
+std::optional<Error> PostgresStore::add_day_sums(const std::function<bool()>& wanted) {
+  if (!leads()) return std::nullopt;
+  auto reader = open_reader();
+  if (!reader.ok()) return reader.error();
+  DaySumRows table(address_, epoch_, identity_.seed);
+  return subak::add_day_sums(**reader, table, wanted);
 }
 
 // Makes a file store of the same facts, so that a backup is one file, proved like any other.

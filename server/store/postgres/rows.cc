@@ -62,6 +62,10 @@ std::optional<LedgerEntry> ledger_entry(const PgResult& rows, int i, std::uint32
   row.product = rows.bytes(i, 11);
   row.milligpu = rows.number(i, 12);
   row.corrects = rows.unsigned_number(i, 13);
+  row.cluster = rows.bytes(i, 16);
+  row.ns = rows.bytes(i, 17);
+  row.profile = rows.bytes(i, 18);
+  row.booked_ms = rows.number(i, 19);
   const bool good =
       sum_of(rows.number(i, 15)) == ledger_sum(seed, rows.unsigned_number(i, 14), entry);
   return good ? std::optional(std::move(entry)) : std::nullopt;

@@ -18,7 +18,7 @@ namespace subak::postgres {
 // ord and sum.
 inline constexpr char kLedgerColumns[] =
     "seq, time_ms, job, rank, attempt, from_ms, to_ms, holder, payer, state, node, product, "
-    "milligpu, corrects, ord, sum";
+    "milligpu, corrects, ord, sum, cluster, ns, profile, booked_ms";
 inline constexpr char kAuditColumns[] =
     "seq, time_ms, actor, what, thing, subject, reason, before, after, error, request_id, ord, sum";
 // ledger_entry() and audit_entry() read a row.

@@ -9,11 +9,9 @@ namespace subak {
 namespace {
 
 constexpr std::string_view kInsert =
-    "INSERT INTO ledger VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)";
+    "INSERT INTO ledger VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)";
 
 constexpr int kClockBits = 8;
-
-std::int64_t day_of(TimeMs t) { return t / kDayMs - (t % kDayMs < 0 ? 1 : 0); }
 
 template <class T>
 T narrow(std::int64_t value) {
@@ -33,8 +31,8 @@ void read_stored_state(std::int64_t stored, LedgerRow& row) {
 
 std::uint32_t ledger_sum(std::uint32_t seed, std::uint64_t ord, const LedgerEntry& entry) {
   const LedgerRow& row = entry.row;
-  return RowSum(seed)
-      .add(entry.seq)
+  RowSum sum(seed);
+  sum.add(entry.seq)
       .add(entry.time_ms)
       .add(row.allocation.job.value)
       .add(std::uint64_t{row.allocation.rank})
@@ -48,7 +46,14 @@ std::uint32_t ledger_sum(std::uint32_t seed, std::uint64_t ord, const LedgerEntr
       .add(std::string_view(row.product))
       .add(row.milligpu)
       .add(row.corrects)
-      .add(ord)
+      .add(ord);
+  const bool is_old =
+      row.cluster.empty() && row.ns.empty() && row.profile.empty() && row.booked_ms == 0;
+  if (is_old) return sum.value();  // so did versions without these columns
+  return sum.add(std::string_view(row.cluster))
+      .add(std::string_view(row.ns))
+      .add(std::string_view(row.profile))
+      .add(row.booked_ms)
       .value();
 }
 
@@ -75,6 +80,10 @@ bool LedgerWriter::insert(std::uint64_t ord, const LedgerEntry& entry) {
   insert_.bind(14, row.corrects);
   insert_.bind(15, ord);
   insert_.bind(16, sum_column(ledger_sum(seed_, ord, entry)));
+  insert_.bind(17, std::string_view(row.cluster));
+  insert_.bind(18, std::string_view(row.ns));
+  insert_.bind(19, std::string_view(row.profile));
+  insert_.bind(20, row.booked_ms);
   return insert_.run();
 }
 
@@ -95,52 +104,14 @@ std::optional<LedgerEntry> ledger_entry(const Statement& query, std::uint32_t se
   row.product = query.text(11);
   row.milligpu = query.number(12);
   row.corrects = query.unsigned_number(13);
+  row.cluster = query.text(16);
+  row.ns = query.text(17);
+  row.profile = query.text(18);
+  row.booked_ms = query.number(19);
   if (sum_of(query.number(15)) != ledger_sum(seed, ledger_ord(query), entry)) return std::nullopt;
   return entry;
 }
 
 std::uint64_t ledger_ord(const Statement& query) { return query.unsigned_number(14); }
-
-LedgerFilter::LedgerFilter(const LedgerQuery& query)
-    : from_ms_(query.from_ms),
-      to_ms_(query.to_ms),
-      holders_(query.holders),
-      payers_(query.payers),
-      job_(query.job) {
-  std::sort(holders_.begin(), holders_.end());
-  std::sort(payers_.begin(), payers_.end());
-}
-
-bool LedgerFilter::wants(const LedgerRow& row) const {
-  const auto has = [](const std::vector<AccountId>& ids, AccountId id) {
-    return ids.empty() || std::binary_search(ids.begin(), ids.end(), id);
-  };
-  return row.to_ms > from_ms_ && row.from_ms < to_ms_ && has(holders_, row.holder) &&
-         has(payers_, row.payer) && (!job_ || row.allocation.job == *job_);
-}
-
-void DailySums::add(const LedgerRow& row) {
-  TimeMs from = std::max(row.from_ms, from_ms_);
-  const TimeMs end = std::min(row.to_ms, to_ms_);
-  while (from < end) {
-    const std::int64_t day = day_of(from);
-    const TimeMs to = std::min(end, (day + 1) * kDayMs);
-    Sum& sum = sums_[Key(day, row.payer, row.holder, row.state, row.product)];
-    sum.amount += GpuTime::of(row.milligpu, to - from);
-    ++sum.rows;
-    from = to;
-  }
-}
-
-std::vector<DailyUsage> DailySums::take() {
-  std::vector<DailyUsage> out;
-  out.reserve(sums_.size());
-  for (auto& [key, sum] : sums_) {
-    const auto& [day, payer, holder, state, product] = key;
-    out.push_back({day, payer, holder, state, product, sum.amount, sum.rows});
-  }
-  sums_.clear();
-  return out;
-}
 
 }  // namespace subak

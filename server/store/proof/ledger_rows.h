@@ -1,12 +1,9 @@
-// The ledger in SQL: writes rows, reads them, and sums them by day.
+// The ledger in SQL: writes rows and reads them.
 #pragma once
 
 #include <cstdint>
-#include <map>
 #include <optional>
 #include <string>
-#include <tuple>
-#include <vector>
 
 #include "server/runtime/ports.h"
 #include "server/store/file/connection.h"
@@ -42,28 +39,12 @@ void read_stored_state(std::int64_t stored, LedgerRow& row);
 // The columns that ledger_entry() and ledger_ord() read, in this order.
 inline constexpr std::string_view kLedgerColumns =
     "seq, time_ms, job, rank, attempt, from_ms, to_ms, holder, payer, state, node, product, "
-    "milligpu, corrects, ord, sum";
+    "milligpu, corrects, ord, sum, cluster, ns, profile, booked_ms";
 // Reads the present row of the query; nullopt: the checksum of the row is wrong. `query` must be at
 // a row, and its first columns must be kLedgerColumns.
 std::optional<LedgerEntry> ledger_entry(const Statement& query, std::uint32_t seed);
 // Returns the column ord of the present row, without checking the row.
 std::uint64_t ledger_ord(const Statement& query);
-
-// Filters rows by the parts of a query that SQL does not handle.
-class LedgerFilter {
- public:
-  // Copies the parts of `query` that the filter needs. An empty list of accounts selects all
-  // accounts.
-  explicit LedgerFilter(const LedgerQuery& query);
-  // True if the interval of the row overlaps [from_ms, to_ms), and if the query selects the row's
-  // accounts and job.
-  bool wants(const LedgerRow& row) const;
-
- private:
-  TimeMs from_ms_, to_ms_;
-  std::vector<AccountId> holders_, payers_;  // sorted
-  std::optional<JobId> job_;
-};
 
 // Returns the number of the last fact that was made at or before `t`; 0: none was. `facts`: the
 // number of facts in the store. Each ledger row whose interval ends after `t` was written by a
@@ -82,27 +63,5 @@ Result<std::uint64_t> last_seq_until(std::uint64_t facts, TimeMs t, F&& made_at)
   }
   return low;
 }
-
-// Sums rows by UTC day, payer, holder, state and product. The sums are exact. The engine writes no
-// row across midnight. If a row nevertheless spans midnight, each day gets the part of the row on
-// that day.
-class DailySums {
- public:
-  // The sums have only the parts of rows inside [from_ms, to_ms).
-  DailySums(TimeMs from_ms, TimeMs to_ms) : from_ms_(from_ms), to_ms_(to_ms) {}
-  void add(const LedgerRow& row);
-  // Returns the sums, sorted by day, payer, holder, state and product, and empties this object.
-  // DailyUsage::rows counts a row once for each day that the row spans.
-  std::vector<DailyUsage> take();
-
- private:
-  using Key = std::tuple<std::int64_t, AccountId, AccountId, UsageState, std::string>;
-  struct Sum {
-    GpuTime amount;
-    std::uint64_t rows = 0;
-  };
-  TimeMs from_ms_, to_ms_;
-  std::map<Key, Sum> sums_;
-};
 
 }  // namespace subak

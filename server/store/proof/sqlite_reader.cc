@@ -5,6 +5,9 @@
 #include <utility>
 
 #include "server/codec/codec.h"
+#include "server/store/days/ledger_filter.h"
+#include "server/store/days/read_usage.h"
+#include "server/store/days/sqlite_days.h"
 #include "server/store/proof/audit_rows.h"
 #include "server/store/proof/checks.h"
 #include "server/store/proof/ledger_rows.h"
@@ -150,18 +153,26 @@ Result<std::vector<LedgerEntry>> SqliteReader::ledger_of_job(const LedgerQuery& 
 Result<std::vector<DailyUsage>> SqliteReader::daily_usage(const LedgerQuery& query) {
   const ReadTransaction picture(db_);
   if (!picture.ok()) return db_.error("store.ledger");
-  const auto first = last_seq_until(query.from_ms);
-  if (!first.ok()) return first.error();
-  LedgerRows rows(db_, seed_);
-  if (auto error = rows.find(*first)) return *error;
-  const LedgerFilter filter(query);
-  DailySums sums(query.from_ms, query.to_ms);
-  LedgerEntry entry;
-  while (rows.next(entry) && entry.seq <= query.last_seq) {
-    if (filter.wants(entry.row)) sums.add(entry.row);
-  }
-  if (rows.error()) return *rows.error();
-  return sums.take();
+  UsageReads reads;
+  reads.sums = [&](std::int64_t from, std::int64_t to) {
+    return read_day_sums(db_, seed_, from, to);
+  };
+  reads.last_until = [&](TimeMs t) { return last_seq_until(t); };
+  reads.rows = [&](std::uint64_t after, std::uint64_t last,
+                   const std::function<void(const LedgerRow&)>& fn) -> std::optional<Error> {
+    LedgerRows rows(db_, seed_);
+    if (auto error = rows.find(after)) return error;
+    LedgerEntry entry;
+    while (rows.next(entry) && entry.seq <= last) fn(entry.row);
+    return rows.error();
+  };
+  return read_usage(query, reads);
+}
+
+Result<DaySums> SqliteReader::day_sums(std::int64_t from_day, std::int64_t to_day) {
+  const ReadTransaction picture(db_);
+  if (!picture.ok()) return db_.error("store.usage_days");
+  return read_day_sums(db_, seed_, from_day, to_day);
 }
 
 Result<std::vector<AuditEntry>> SqliteReader::audit(const AuditQuery& query) {

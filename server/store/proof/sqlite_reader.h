@@ -32,8 +32,9 @@ class SqliteReader final : public StoreReader {
   // query.after_seq. It stops when it has query.most entries, or after the fact query.last_seq. Its
   // memory is that of the result. Only a query for one job uses an index.
   Result<std::vector<LedgerEntry>> ledger(const LedgerQuery& query) override;
-  // Has one sum in memory for each combination of day, payer, holder, state and product.
+  // Has one sum in memory for each group.
   Result<std::vector<DailyUsage>> daily_usage(const LedgerQuery& query) override;
+  Result<DaySums> day_sums(std::int64_t from_day, std::int64_t to_day) override;
   // Reads backwards from the last row before query.before_seq. It stops at the first row that is
   // older than query.from_ms, or when it has query.most entries.
   Result<std::vector<AuditEntry>> audit(const AuditQuery& query) override;

@@ -99,6 +99,10 @@ std::optional<Error> check_file(Connection& db, const std::string& path, StoreRe
   if (auto error = check_owner(db, path)) return error;
   const Result<std::size_t> migrations = check_applied(db, sqlite_migrations());
   if (!migrations.ok()) return migrations.error();
+  if (*migrations > 0 && *migrations < sqlite_migrations().size()) {
+    return refuse_store(path, "of an older version",
+                        "want a store of this version: `subak admin restore` makes one of it");
+  }
   if (auto error = check_schema(db, path)) return error;
   const Result<std::uint32_t> version = check_version(db, path, kFactVersion);
   if (!version.ok()) return version.error();

@@ -57,6 +57,10 @@ Result<Rebuilt> drop_checkpoint(const std::string& path, std::uint32_t version) 
     if (auto error = check_owner(db, path)) return *error;
     const auto applied = check_applied(db, sqlite_migrations());
     if (!applied.ok()) return applied.error();
+    if (*applied > 0) {
+      const Result<int> made = migrate(db, sqlite_migrations());
+      if (!made.ok()) return made.error();
+    }
     if (auto error = check_schema(db, path)) return *error;
     const auto known = check_version(db, path, version);
     if (!known.ok()) return known.error();

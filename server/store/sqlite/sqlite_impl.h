@@ -62,6 +62,7 @@ class SqliteStore final : public Store {
   Result<std::string> read_activity(std::int64_t part) override {
     return read_activity_file(path_ + kActivitySuffix, seed_, part);
   }
+  std::optional<Error> add_day_sums(const std::function<bool()>& wanted) override;
   Result<std::unique_ptr<StoreReader>> open_reader() override;
   Result<std::string> make_copy(const std::function<bool()>& wanted) override;
   std::string describe() const override { return "sqlite " + path_; }

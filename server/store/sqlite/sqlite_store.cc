@@ -8,6 +8,7 @@
 
 #include "core/limits.h"
 #include "server/codec/codec.h"
+#include "server/store/days/sqlite_days.h"
 #include "server/store/file/copy.h"
 #include "server/store/file/row_sum.h"
 #include "server/store/proof/checks.h"
@@ -173,6 +174,13 @@ std::optional<Error> SqliteStore::drop_checkpoints_except(std::uint64_t seq) {
     if (!checkpoint_.drop.run()) return db_.error("store.checkpoint");
     note_durable();
   }
+}
+
+std::optional<Error> SqliteStore::add_day_sums(const std::function<bool()>& wanted) {
+  auto reader = open_reader();
+  if (!reader.ok()) return reader.error();
+  SqliteDays days(db_, gate_, seed_);
+  return subak::add_day_sums(**reader, days, wanted);
 }
 
 Result<std::string> SqliteStore::make_copy(const std::function<bool()>& wanted) {

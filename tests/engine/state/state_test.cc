@@ -48,7 +48,15 @@ TEST_F(StateDeath, NothingIsBoundOrGivenBackUncharged) {
 }
 
 TEST_F(StateDeath, ARowIsOfWhatThePodHolds) {
-  LedgerRow row{{job, 0, 1}, 10, 20, ml, ml, UsageState::kHeld, node, "H100", 1000, 0};
+  LedgerRow row;
+  row.allocation = {job, 0, 1};
+  row.from_ms = 10;
+  row.to_ms = 20;
+  row.holder = row.payer = ml;
+  row.state = UsageState::kHeld;
+  row.node = node;
+  row.product = "H100";
+  row.milligpu = 1000;
   LedgerRow elsewhere = row, anothers = row;
   elsewhere.node = NodeId(2);
   anothers.holder = kPlatform;

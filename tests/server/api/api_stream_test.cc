@@ -302,6 +302,35 @@ TEST_F(ApiUsageTest, ReportGroupsAsAsked) {
   EXPECT_EQ(report(late).total().gpu_seconds(), 8 * 1800) << "rows are cut";
 }
 
+TEST_F(ApiUsageTest, ReportByJobClusterAndMonth) {
+  run_job("ana");
+  run_job("ben");
+  v1::ReportUsageRequest in;
+  in.set_by_job(true);
+  in.set_by_cluster(true);
+  in.set_by_namespace(true);
+  in.set_by_profile(true);
+  in.set_period(v1::PERIOD_MONTH);
+  const auto out = report(in);
+  ASSERT_EQ(out.rows_size(), 2);
+  for (const v1::UsageRow& row : out.rows()) {
+    EXPECT_EQ(row.cluster(), "default");
+    EXPECT_EQ(row.namespace_(), "") << "a job of the API";
+    EXPECT_EQ(row.profile(), "");
+    EXPECT_EQ(row.amount().gpu_seconds(), 8 * 3600);
+    EXPECT_EQ(row.used().gpu_seconds() + row.held().gpu_seconds(), 8 * 3600);
+    EXPECT_EQ(row.platform().gpu_seconds(), 0);
+    EXPECT_TRUE(row.has_day());
+    EXPECT_EQ(row.day().seconds(), 0) << "1970-01-01";
+  }
+  EXPECT_NE(out.rows(0).job_id(), out.rows(1).job_id());
+  EXPECT_GE(out.rows_added(), 2U);
+  in.set_period(static_cast<v1::Period>(9));
+  v1::ReportUsageResponse refused;
+  EXPECT_EQ(bad_field(run([&](auto* c) { return usage_->ReportUsage(c, in, &refused); })),
+            "period");
+}
+
 TEST_F(ApiUsageTest, ReportShowsWhatRunsBesideTheBooks) {
   EXPECT_FALSE(report({}).has_first_day());
   run_job("ana");

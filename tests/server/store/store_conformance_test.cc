@@ -10,55 +10,15 @@
 
 #include "core/limits.h"
 #include "engine/engine.h"
-#include "server/runtime/clock/clock.h"
 #include "server/runtime/runtime.h"
-#include "server/store/postgres/postgres_store.h"
-#include "server/store/sqlite/sqlite_store.h"
 #include "tests/oracle/random_world.h"
 #include "tests/server/store/support/pack_facts.h"
-#include "tests/server/store/support/pg_cluster.h"
 #include "tests/server/store/support/store_facts.h"
 #include "tests/server/store/support/store_random_fact.h"
-#include "tests/server/temp_folder.h"
+#include "tests/server/store/support/store_stand.h"
 
 namespace subak {
 namespace {
-
-// One store that can be opened again and again.
-class Stand {
- public:
-  virtual ~Stand() = default;
-  virtual Result<std::unique_ptr<Store>> open(std::uint32_t fact_version) = 0;
-};
-
-class SqliteStand final : public Stand {
- public:
-  Result<std::unique_ptr<Store>> open(std::uint32_t fact_version) override {
-    SqliteOptions options{folder_.file("subak.db")};
-    options.fact_version = fact_version;
-    return open_sqlite_store(options);
-  }
-
- private:
-  const TempFolder folder_;
-};
-
-class PostgresStand final : public Stand {
- public:
-  PostgresStand() {
-    static PgCluster cluster;  // one for all tests
-    address_ = cluster.make_database();
-  }
-  Result<std::unique_ptr<Store>> open(std::uint32_t fact_version) override {
-    PostgresOptions options{address_, &clock_, "test"};
-    options.fact_version = fact_version;
-    return open_postgres_store(options);
-  }
-
- private:
-  SystemClock clock_;
-  std::string address_;
-};
 
 class StoreConformance : public testing::TestWithParam<std::string> {
  protected:
@@ -72,9 +32,7 @@ class StoreConformance : public testing::TestWithParam<std::string> {
   }
 
  private:
-  std::unique_ptr<Stand> stand_ = GetParam() == "sqlite"
-                                      ? std::unique_ptr<Stand>(std::make_unique<SqliteStand>())
-                                      : std::make_unique<PostgresStand>();
+  std::unique_ptr<Stand> stand_ = make_stand(GetParam());
 };
 
 TEST_P(StoreConformance, WhatWasCommittedIsRecoveredInOrder) {

@@ -185,11 +185,13 @@ constexpr Damage kDamages[] = {
     {"no charge is left", "DELETE FROM ledger", nullptr, "ledger"},
     {"a charge more than there was",
      "INSERT INTO ledger SELECT 11, time_ms, job, rank, attempt, from_ms, to_ms, holder, payer, "
-     "state, node, product, milligpu, corrects + 7, ord, sum FROM ledger WHERE seq = 10",
+     "state, node, product, milligpu, corrects + 7, ord, sum, cluster, ns, profile, "
+     "booked_ms FROM ledger WHERE seq = 10",
      nullptr, "table ledger"},
     {"a charge behind the end",
      "INSERT INTO ledger SELECT 77, time_ms, job, rank, attempt, from_ms, to_ms, holder, payer, "
-     "state, node, product, milligpu, corrects + 7, 21, sum FROM ledger WHERE seq = 40",
+     "state, node, product, milligpu, corrects + 7, 21, sum, cluster, ns, profile, "
+     "booked_ms FROM ledger WHERE seq = 40",
      nullptr, "table ledger"},
     // The audit log.
     {"why an edit was made", "UPDATE audit SET reason = 'x' WHERE seq = 11", nullptr,
@@ -368,6 +370,8 @@ TEST(PostgresRights, EachThatLacksIsNamed) {
       {"checkpoint", {"SELECT", "INSERT", "DELETE"}},
       {"told", {"SELECT", "INSERT", "UPDATE"}},
       {"activity", {"SELECT", "INSERT", "UPDATE"}},
+      {"usage_days", {"SELECT", "INSERT", "UPDATE", "DELETE"}},
+      {"usage_mark", {"SELECT", "INSERT", "UPDATE", "DELETE"}},
       {"migrations", {"SELECT"}}};
   stand.copy_filled();
   for (const auto& [table, all] : rights) {

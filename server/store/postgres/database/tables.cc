@@ -20,14 +20,17 @@ constexpr char kMissingRights[] =
     "('meta', 'SELECT'), ('meta', 'INSERT'), ('meta', 'UPDATE'), ('meta', 'DELETE'), "
     "('checkpoint', 'SELECT'), ('checkpoint', 'INSERT'), ('checkpoint', 'DELETE'), "
     "('told', 'SELECT'), ('told', 'INSERT'), ('told', 'UPDATE'), ('migrations', 'SELECT'), "
-    "('activity', 'SELECT'), ('activity', 'INSERT'), ('activity', 'UPDATE')) "
+    "('activity', 'SELECT'), ('activity', 'INSERT'), ('activity', 'UPDATE'), "
+    "('usage_days', 'SELECT'), ('usage_days', 'INSERT'), ('usage_days', 'UPDATE'), "
+    "('usage_days', 'DELETE'), ('usage_mark', 'SELECT'), ('usage_mark', 'INSERT'), "
+    "('usage_mark', 'UPDATE'), ('usage_mark', 'DELETE')) "
     "AS r(t, w) WHERE to_regclass(t) IS NOT NULL AND NOT has_table_privilege(t, w)";
 
 // `o`: Subak's tables, as the session finds them by their names.
 constexpr char kOurs[] =
     "WITH o AS (SELECT c.oid, c.relname, c.relrowsecurity FROM pg_class c WHERE c.relkind IN "
     "('r', 'p') AND pg_table_is_visible(c.oid) AND c.relname IN ('meta', 'facts', 'ledger', "
-    "'audit', 'checkpoint', 'told', 'activity', 'migrations', 'lead', 'beat')) ";
+    "'audit', 'checkpoint', 'told', 'activity', 'migrations', 'lead', 'beat', 'usage_days', 'usage_mark')) ";
 
 constexpr char kThere[] =
     "SELECT o.relname || ' column ' || a.attname || ' ' || format_type(a.atttypid, a.atttypmod) "
@@ -60,6 +63,8 @@ constexpr const char* kMade[] = {
     "meta PRIMARY KEY (key)",
     "migrations PRIMARY KEY (version)",
     "told PRIMARY KEY (id)",
+    "usage_days PRIMARY KEY (day, part)",
+    "usage_mark PRIMARY KEY (id)",
 };
 struct Columns {
   const char* table;
@@ -73,8 +78,8 @@ constexpr Columns kColumns[] = {
     {"facts", "bytea", "body"},
     {"ledger", "bigint",
      "seq time_ms job rank attempt from_ms to_ms holder payer state node milligpu corrects ord "
-     "sum"},
-    {"ledger", "bytea", "product"},
+     "sum booked_ms"},
+    {"ledger", "bytea", "product cluster ns profile"},
     {"audit", "bigint", "seq time_ms ord sum"},
     {"audit", "bytea", "actor what thing subject reason before after error request_id"},
     {"checkpoint", "bigint", "seq part"},
@@ -89,6 +94,9 @@ constexpr Columns kColumns[] = {
     {"lead", "text", "holder address"},
     {"beat", "bigint", "id beats"},
     {"beat", "bytea", "said"},
+    {"usage_days", "bigint", "day part sum"},
+    {"usage_days", "bytea", "sums"},
+    {"usage_mark", "bigint", "id seq rows parts from_day to_day sum"},
 };
 
 std::set<std::string> wanted() {

@@ -22,10 +22,12 @@ class UsageService final : public v1::UsageService::CallbackService {
  private:
   using Context = grpc::CallbackServerContext;
   using Reactor = grpc::ServerUnaryReactor;
-  // Sums GPU time by account. If the request says so, it also sums by user, product, UTC day and
-  // state. `amount` is the sum of ledger rows. `running` is the GPU time of running pods for which
-  // there is no row yet. Both are as of one instant (`time`) and one fact (last_sequence). If a row
-  // reaches beyond the period, only the part within the period counts.
+  // Sums GPU time by account. If the request says so, it also sums by user, product, MIG profile,
+  // cluster, namespace, job, state, and UTC day, week or month. `amount` is the sum of ledger rows.
+  // Complete days come from the sums of days (server/store/days); with by_job, all rows are read.
+  // `running` is the GPU time of running pods for which there is no row yet. Both are as of one
+  // instant (`time`) and one fact (last_sequence). If a row reaches beyond the period, only the
+  // part within the period counts.
   Reactor* ReportUsage(Context* context, const v1::ReportUsageRequest* in,
                        v1::ReportUsageResponse* out) override;
   // Lists rows of the ledger in the order in which they were written. The page token is the number
@@ -34,8 +36,9 @@ class UsageService final : public v1::UsageService::CallbackService {
                       v1::ListLedgerResponse* out) override;
   // Sums all ledger rows again, and compares the sums with the accounts' balances as of the same
   // fact. It returns at most 100 differences, and `drift`, which is the sum of all absolute
-  // differences. It reads the store in parts of 20,000 rows, so that other callers get their turns.
-  // As the ledger grows, the call takes longer.
+  // differences. It compares the stored sums of days with their rows too. It reads the store in
+  // parts of 20,000 rows, so that other callers get their turns. As the ledger grows, the call
+  // takes longer.
   Reactor* VerifyUsage(Context* context, const v1::VerifyUsageRequest* in,
                        v1::VerifyUsageResponse* out) override;
 

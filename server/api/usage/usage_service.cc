@@ -1,11 +1,10 @@
 // ReportUsage and ListLedger. The follower turns account names into ids, the store returns the
 // rows, and the follower turns ids into names.
-#include "server/api/calls/usage_service.h"
+#include "server/api/usage/usage_service.h"
 
 #include <algorithm>
-#include <map>
 #include <memory>
-#include <tuple>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -13,10 +12,14 @@
 #include "server/activity/book.h"
 #include "server/api/common/paging.h"
 #include "server/api/convert/convert.h"
+#include "server/api/usage/usage_sums.h"
 #include "server/log/log.h"
 
 namespace subak::api {
 namespace {
+
+// The most sums in one answer.
+constexpr std::size_t kMaxReportSums = 100'000;
 
 struct Range {
   std::string account;
@@ -49,109 +52,6 @@ std::optional<Error> find_payers(const Engine& engine, const std::string& accoun
   return Error{ErrorCode::kNotFound, "account", account, "there is no such account"};
 }
 
-// Account, user, product, day, state; a key that is not requested has its default.
-using GroupKey = std::tuple<std::string, std::string, std::string, std::int64_t, int>;
-
-struct Sums {
-  GpuTime booked, running;
-  ActivitySums activity;
-};
-
-// Returns the part of the sums that lies in `ms` of an hour.
-ActivitySums part_of_hour(const ActivitySums& sums, DurationMs ms) {
-  if (ms == kHourMs) return sums;
-  const double part = static_cast<double>(ms) / kHourMs;
-  const auto of = [&](std::int64_t sum) {
-    return static_cast<std::int64_t>(static_cast<double>(sum) * part);
-  };
-  return {of(sums.idle), of(sums.low), of(sums.active), of(sums.energy_mj)};
-}
-
-class ReportSums {
- public:
-  ReportSums(const v1::ReportUsageRequest& in, const LedgerQuery& query, const Engine& engine)
-      : in_(in), query_(query), engine_(engine) {}
-
-  void add_booked(const DailyUsage& row) {
-    sums_[key_of(row.payer, row.product, row.day, row.state)].booked += row.amount;
-    total_.booked += row.amount;
-    first_day_ = std::min(first_day_, row.day);
-  }
-  // Adds running usage, cut at the period and at UTC midnights, as rows are.
-  void add_running(const OpenUsage& open, TimeMs now) {
-    if (!query_.payers.empty() && !is_payer(open.payer)) return;
-    TimeMs from = std::max(open.since_ms, query_.from_ms);
-    const TimeMs to = std::min(now, query_.to_ms);
-    while (from < to) {
-      const std::int64_t day = from / kDayMs;
-      const TimeMs end = in_.by_day() ? std::min(to, (day + 1) * kDayMs) : to;
-      const GpuTime amount = GpuTime::of(open.milligpu, end - from);
-      sums_[key_of(open.payer, open.product, day, open.state)].running += amount;
-      total_.running += amount;
-      first_day_ = std::min(first_day_, day);
-      from = end;
-    }
-  }
-
-  // Adds observed activity. Call it after all bookings: activity without usage is left out, since
-  // it is that of a pod whose time another account paid.
-  void add_activity(const ActivityDay& day) {
-    for (const HourActivity& row : day.hours) {
-      if (!query_.payers.empty() && !is_payer(row.payer)) continue;
-      const TimeMs begin = day.day * kDayMs + row.hour * kHourMs;
-      const DurationMs ms =
-          std::min(begin + kHourMs, query_.to_ms) - std::max(begin, query_.from_ms);
-      const auto at = sums_.find(key_of(row.payer, row.product, day.day, row.state));
-      if (ms <= 0 || at == sums_.end()) continue;
-      const ActivitySums sums = part_of_hour(row.sums, ms);
-      at->second.activity += sums;
-      total_.activity += sums;
-    }
-  }
-
-  void put_into(v1::ReportUsageResponse* out, bool observed) const {
-    for (const auto& [key, sum] : sums_) {
-      v1::UsageRow* row = out->add_rows();
-      row->set_account(std::get<0>(key));
-      row->set_user(std::get<1>(key));
-      row->set_product(std::get<2>(key));
-      if (std::get<3>(key) >= 0) put(std::get<3>(key) * kDayMs, row->mutable_day());
-      row->set_state(static_cast<v1::UsageState>(std::get<4>(key)));
-      put(sum.booked, row->mutable_amount());
-      row->set_gpu_hours(sum.booked.gpu_hours());
-      put(sum.running, row->mutable_running());
-      if (observed) put(sum.activity, unknown(sum), row->mutable_activity());
-    }
-    if (observed) put(total_.activity, unknown(total_), out->mutable_activity());
-    put(total_.booked, out->mutable_total());
-    put(total_.running, out->mutable_running());
-    if (first_day_ != INT64_MAX) put(first_day_ * kDayMs, out->mutable_first_day());
-  }
-
- private:
-  // The time of an hour is not exact at its ends, so the difference may be just below zero.
-  static GpuTime unknown(const Sums& sum) {
-    return std::max(GpuTime(),
-                    sum.booked + sum.running - GpuTime::from_parts(0, sum.activity.observed()));
-  }
-  GroupKey key_of(AccountId payer, const std::string& product, std::int64_t day,
-                  UsageState state) const {
-    const PathParts path = split_path(path_of(engine_.accounts(), payer));
-    return {path.account, in_.by_user() ? path.user : "", in_.by_product() ? product : "",
-            in_.by_day() ? day : -1, in_.by_state() ? to_proto(state) : 0};
-  }
-  bool is_payer(AccountId id) const {  // find_payers() returned them in order
-    return std::binary_search(query_.payers.begin(), query_.payers.end(), id);
-  }
-
-  const v1::ReportUsageRequest& in_;
-  const LedgerQuery& query_;
-  const Engine& engine_;
-  std::map<GroupKey, Sums> sums_;
-  Sums total_;
-  std::int64_t first_day_ = INT64_MAX;
-};
-
 struct Report {
   Call call;
   const v1::ReportUsageRequest* in;
@@ -159,22 +59,29 @@ struct Report {
   LedgerQuery query;
   const Shared* shared;
   TimeMs now = 0;
-  std::vector<OpenUsage> open;  // usage without a row at query.last_seq
+  std::vector<RunningUsage> running;  // usage without a row at query.last_seq
   std::vector<DailyUsage> rows;
   std::vector<ActivityDay> activity;
 };
 
+// True if the service observes activity, and can divide it into the groups of the request.
+bool is_observed(const Report& r) {
+  const bool finer = r.in->by_profile() || r.in->by_cluster() || r.in->by_namespace();
+  return r.shared->options.activity != nullptr && !finer && !r.in->by_job();
+}
+
 // Reads the activity of the days with usage: from the book, or else from the store.
 std::optional<Error> read_activity(Report& r) {
   const ActivityBook* const book = r.shared->options.activity;
-  if (book == nullptr) return std::nullopt;
+  if (!is_observed(r)) return std::nullopt;
   std::int64_t first = INT64_MAX, last = INT64_MIN;
   const auto add = [&](std::int64_t from, std::int64_t to) {
     first = std::min(first, from);
     last = std::max(last, to);
   };
-  for (const DailyUsage& row : r.rows) add(row.day, row.day);
-  for (const OpenUsage& open : r.open) add(open.since_ms / kDayMs, r.now / kDayMs);
+  const bool by_day = r.query.columns.period == UsagePeriod::kDay;
+  for (const DailyUsage& row : r.rows) add(row.day, by_day ? row.day : r.now / kDayMs);
+  for (const RunningUsage& one : r.running) add(one.open.since_ms / kDayMs, r.now / kDayMs);
   last = std::min(last, r.query.to_ms / kDayMs);
   first = std::max({first, r.query.from_ms / kDayMs, last - limits::kMaxActivityDays});
   for (std::int64_t day = first; day <= last; ++day) {
@@ -196,8 +103,16 @@ std::optional<Error> read_activity(Report& r) {
 std::optional<Error> begin_report(Report& r, const Engine& engine) {
   r.now = r.shared->now(engine);
   r.query.last_seq = engine.seq();
-  r.open = engine.open_usage();
+  r.query.columns = columns_of(*r.in);
+  r.query.with_platform = true;
+  r.running = running_usage(engine, r.query.columns);
   return find_payers(engine, r.in->account(), &r.query.payers);
+}
+
+Error too_many(std::size_t sums) {
+  return {ErrorCode::kExhausted, "by_job", std::to_string(sums) + " sums",
+          "want a report of at most " + std::to_string(kMaxReportSums) +
+              " sums: a shorter period, an account, or fewer groups"};
 }
 
 void read_report(const std::shared_ptr<Report>& r, StoreReader& store) {
@@ -211,11 +126,12 @@ void read_report(const std::shared_ptr<Report>& r, StoreReader& store) {
     log::warn("activity", {{"error", error->message()}});  // it counts as not observed
   }
   r->call.read_expensive([r](const Engine& engine) -> std::optional<Error> {
-    ReportSums sums(*r->in, r->query, engine);
+    UsageSums sums(*r->in, r->query, engine);
     for (const DailyUsage& row : r->rows) sums.add_booked(row);
-    for (const OpenUsage& open : r->open) sums.add_running(open, r->now);
+    for (const RunningUsage& usage : r->running) sums.add_running(usage, r->now);
+    if (sums.size() > kMaxReportSums) return too_many(sums.size());
     for (const ActivityDay& day : r->activity) sums.add_activity(day);
-    sums.put_into(r->out, r->shared->options.activity != nullptr);
+    sums.put_into(r->out, is_observed(*r));
     put(r->now, r->out->mutable_time());
     r->out->set_last_sequence(r->query.last_seq);
     return std::nullopt;
@@ -262,6 +178,8 @@ UsageService::Reactor* UsageService::ReportUsage(Context* context, const v1::Rep
   if (!call.allow(Role::kViewer)) return call.reactor();
   Check check;
   Range range = get_range(check, *in);
+  if (!v1::Period_IsValid(in->period()))
+    check.fail("period", std::to_string(in->period()), "want a period that this version knows");
   if (!check.ok()) return call.fail(check.error());
   auto report = std::make_shared<Report>(
       Report{call, in, out, std::move(range.query), &shared_, 0, {}, {}, {}});
