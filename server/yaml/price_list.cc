@@ -4,6 +4,7 @@
 #include <chrono>
 #include <cmath>
 #include <set>
+#include <tuple>
 #include <utility>
 
 #include "core/edge_limits.h"
@@ -65,23 +66,26 @@ class Reader {
   }
 
   PriceList::Gpu gpu(const YAML::Node& item) {
-    only(item, {"from", "product", "perHour"});
-    PriceList::Gpu out{day(item), text(item["product"], "product"), price(item, "perHour")};
-    if (!seen_.emplace(out.product, out.from_day).second) {
-      fail(item, "product", "want one price of a product from a day on", out.product);
+    only(item, {"from", "product", "perHour"}, "profile");
+    PriceList::Gpu out{day(item), text(item["product"], "product"), price(item, "perHour"), {}};
+    if (item["profile"]) out.profile = text(item["profile"], "profile");
+    if (!seen_.emplace(out.product, out.profile, out.from_day).second) {
+      fail(item, "product", "want one price of a product and profile from a day on", out.product);
     }
     return out;
   }
   PriceList::Energy energy(const YAML::Node& item) {
     only(item, {"from", "perKwh"});
     PriceList::Energy out{day(item), price(item, "perKwh")};
-    if (!seen_.emplace("", out.from_day).second) fail(item, "from", "want each day once");
+    if (!seen_.emplace("", "", out.from_day).second) fail(item, "from", "want each day once");
     return out;
   }
 
-  void only(const YAML::Node& item, const std::set<std::string>& keys) const {
+  // Checks that the item has these keys, and no others except `optional`.
+  void only(const YAML::Node& item, const std::set<std::string>& keys,
+            const std::string& optional = "") const {
     for (const auto& member : item) {
-      if (!keys.contains(member.first.Scalar())) {
+      if (!keys.contains(member.first.Scalar()) && member.first.Scalar() != optional) {
         fail(member.first, member.first.Scalar(), "not a key of this price");
       }
     }
@@ -133,22 +137,27 @@ class Reader {
 
   const std::string& name_;
   PriceList out_;
-  std::set<std::pair<std::string, std::int64_t>> seen_;
+  // The product, the profile and the first day of each price.
+  std::set<std::tuple<std::string, std::string, std::int64_t>> seen_;
 };
 
 }  // namespace
 
-std::optional<double> PriceList::per_hour(std::string_view product, std::int64_t day) const {
-  const auto latest = [&](std::string_view name) {
+std::optional<double> PriceList::per_hour(std::string_view product, std::int64_t day,
+                                          std::string_view profile) const {
+  const auto latest = [&](std::string_view name, std::string_view slices) {
     const Gpu* best = nullptr;
     for (const Gpu& one : gpus) {
-      const bool fits = one.product == name && one.from_day <= day;
+      const bool fits = one.product == name && one.profile == slices && one.from_day <= day;
       if (fits && (best == nullptr || one.from_day > best->from_day)) best = &one;
     }
     return best;
   };
-  const Gpu* price = latest(product);
-  if (price == nullptr) price = latest(kAnyProduct);
+  const Gpu* price = nullptr;
+  if (!profile.empty()) price = latest(product, profile);
+  if (price == nullptr && !profile.empty()) price = latest(kAnyProduct, profile);
+  if (price == nullptr) price = latest(product, "");
+  if (price == nullptr) price = latest(kAnyProduct, "");
   return price == nullptr ? std::nullopt : std::optional(price->per_hour);
 }
 

@@ -4,6 +4,7 @@
 //   currency: EUR
 //   gpus:
 //   - {from: 2026-01-01, product: NVIDIA-H100-80GB-HBM3, perHour: 2.50}
+//   - {from: 2026-01-01, product: NVIDIA-H100-80GB-HBM3, profile: 1g.10gb, perHour: 3.00}
 //   - {from: 2026-01-01, product: gpu, perHour: 1.20}
 //   energy:
 //   - {from: 2026-01-01, perKwh: 0.21}
@@ -27,6 +28,9 @@ struct PriceList {
     std::string product;
     // The price of one whole GPU for one hour. A MIG slice or a part of a GPU costs its part.
     double per_hour = 0;
+    // The MIG profile of the slices that have this price. Empty: all usage without a price of its
+    // profile.
+    std::string profile;
   };
   struct Energy {
     std::int64_t from_day = 0;
@@ -38,14 +42,17 @@ struct PriceList {
   std::vector<Gpu> gpus;
   std::vector<Energy> energy;
 
-  // Returns the price on this day: that with the latest `from` that is not after the day. nullopt:
-  // there is none.
-  std::optional<double> per_hour(std::string_view product, std::int64_t day) const;
+  // Returns the price on this day: that with the latest `from` that is not after the day. A price
+  // of the product and profile comes first, then one of the profile (with the product "gpu"), of
+  // the product, and of "gpu". `profile`: empty: no MIG slices. nullopt: there is none.
+  std::optional<double> per_hour(std::string_view product, std::int64_t day,
+                                 std::string_view profile = {}) const;
   std::optional<double> per_kwh(std::int64_t day) const;
 };
 
-// Reads the text of a price list. Each product has at most one price from a day on. An error names
-// the line, the key, the value and what is wanted. `name`: the name of the text in errors.
+// Reads the text of a price list. Each product and profile has at most one price from a day on. An
+// error names the line, the key, the value and what is wanted. `name`: the name of the text in
+// errors.
 Result<PriceList> read_price_list(const std::string& text, const std::string& name);
 
 }  // namespace subak

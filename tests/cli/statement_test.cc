@@ -29,8 +29,9 @@ PriceList prices() {
   const auto day_of = [](const char* text) { return *parse_time(text, "day") / kDayMs; };
   PriceList list;
   list.currency = "EUR";
-  list.gpus = {{day_of("2026-01-01T00:00:00Z"), "H100", 2.0},
-               {day_of("2026-10-16T00:00:00Z"), "H100", 3.0}};
+  list.gpus = {{day_of("2026-01-01T00:00:00Z"), "H100", 2.0, ""},
+               {day_of("2026-10-16T00:00:00Z"), "H100", 3.0, ""},
+               {day_of("2026-10-01T00:00:00Z"), "H100", 4.0, "1g.10gb"}};
   return list;
 }
 
@@ -64,7 +65,8 @@ TEST(Statement, ALineHasThePriceOfItsDays) {
   EXPECT_EQ(s.total.gpu_seconds(), 3600 + 3600 + 7200 - 1800);
   EXPECT_EQ(s.first, 3U);
   EXPECT_EQ(s.last, 9U);
-  EXPECT_THAT(statement_csv(s), HasSubstr("ml/ana,H100,used,2026-10-16,2026-11-01,1,-1800.000000"));
+  EXPECT_THAT(statement_csv(s),
+              HasSubstr("ml/ana,H100,,used,2026-10-16,2026-11-01,1,-1800.000000"));
 }
 
 TEST(Statement, WithoutPricesThereAreNoCosts) {
@@ -83,7 +85,36 @@ TEST(Statement, AProductWithoutAPriceIsNamed) {
   add(rows, 3, "ml", 1, 3600, "A100");
   const PriceList list = prices();
   const Statement s = statement_of("ml", kOctober, rows, "csv", &list);
-  EXPECT_THAT(s.without_price, testing::ElementsAre("A100"));
+  ASSERT_TRUE(s.without_price);
+  EXPECT_EQ(s.without_price->first.product, "A100");
+  EXPECT_EQ(s.without_price->second, kOctober.from_day);
+}
+
+TEST(Statement, SlicesHaveLinesAndPricesOfTheirOwn) {
+  v1::ListLedgerResponse rows;
+  add(rows, 3, "ml", 1, 3600);
+  add(rows, 4, "ml", 1, 3600);
+  rows.mutable_rows(1)->set_profile("1g.10gb");
+  const PriceList list = prices();
+  const Statement s = statement_of("ml", kOctober, rows, "csv", &list);
+  ASSERT_EQ(s.lines.size(), 2U);
+  EXPECT_EQ(s.lines[0].cost_hundredths, 200);
+  EXPECT_EQ(s.lines[1].profile, "1g.10gb");
+  EXPECT_EQ(s.lines[1].cost_hundredths, 400);
+}
+
+// A row for a day of September that was made after September had closed.
+TEST(Statement, ALateRowHasThePriceOfItsOwnDay) {
+  v1::ListLedgerResponse rows;
+  add(rows, 3, "ml", 1, 3600);
+  add(rows, 4, "ml", 0, -3600);
+  rows.mutable_rows(1)->mutable_booked()->set_seconds(kOctober.from_day * kDayMs / kSecondMs + 7);
+  const PriceList list = prices();
+  const Statement s = statement_of("ml", kOctober, rows, "csv", &list);
+  ASSERT_EQ(s.lines.size(), 2U);
+  EXPECT_EQ(s.lines[0].to_day, kOctober.from_day);
+  EXPECT_EQ(s.lines[0].cost_hundredths, -200);
+  EXPECT_EQ(s.cost_hundredths, 0);
 }
 
 TEST(Statement, NamesAreTextOnThePage) {

@@ -4,16 +4,22 @@
 Usage: statement_test.py PATH_TO_SUBAK PATH_TO_SUBAKD
 """
 
+import contextlib
 import csv
 import io
 import json
 import os
 import re
 import shutil
+import sqlite3
 import subprocess
 import sys
 import tempfile
+import time
 import unittest
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "server"))
+import pg_server  # noqa: E402
 
 SUBAK, SUBAKD = (os.path.abspath(path) for path in (sys.argv.pop(1), sys.argv.pop(1)))
 TREE = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
@@ -26,7 +32,7 @@ class StatementTest(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
         cls.folder = tempfile.TemporaryDirectory()
-        state = os.path.join(cls.folder.name, "subak.db")
+        cls.state = state = os.path.join(cls.folder.name, "subak.db")
         shutil.copy(os.path.join(TREE, "tests", "golden", "store", "v1.db"), state)
         command = SUBAKD, "--state", state, *LISTEN
         cls.child = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
@@ -59,10 +65,12 @@ class StatementTest(unittest.TestCase):
             file.write(text)
         return path
 
-    def entries(self, account):
+    def next_month(self):
         year, month = map(int, self.month.split("-"))
-        until = f"{year + month // 12}-{month % 12 + 1:02}-01"
-        window = "--from", f"{self.month}-01", "--to", until, "--limit", "0"
+        return f"{year + month // 12}-{month % 12 + 1:02}-01"
+
+    def entries(self, account):
+        window = "--from", f"{self.month}-01", "--to", self.next_month(), "--limit", "0"
         of = ("--account", account) if account else ()
         return self.subak("usage", "ledger", *of, *window, "--output", "csv")
 
@@ -106,6 +114,70 @@ class StatementTest(unittest.TestCase):
             told = dict(asked, lines=[dict(asked["lines"][0], **{field: wrong}), *asked["lines"][1:]])
             self.assertIn("line 1", self.check(json.dumps(told), entries).stderr)
 
+    def test_a_store_of_an_older_version_is_restored(self):
+        """The golden store has no column for namespaces, and no sums of days."""
+        golden = os.path.join(TREE, "tests", "golden", "store", "v1.db")
+        command = SUBAK, "admin", "restore", golden, "--state", self.state + ".old"
+        done = subprocess.run(command, capture_output=True, text=True, timeout=DEADLINE_S, check=False)
+        self.assertEqual(done.returncode, 0, done.stderr)
+
+    def test_the_same_after_a_restore_into_either_store(self):
+        command = "usage", "statement", "", self.month, "--prices", self.prices(), "--output", "json"
+        wanted, entries = json.loads(self.subak(*command)), self.entries("")
+        backup = os.path.join(self.folder.name, "backup.db")
+        self.subak("admin", "backup", backup)
+        database = pg_server.Server()
+        try:
+            for other in os.path.join(self.folder.name, "restored.db"), database.make_database("restored"):
+                told = self.of_a_restore(backup, other, *command)
+                self.assertEqual(json.loads(told), wanted, other)
+                self.assertEqual(self.check(told, entries).returncode, 0)
+        finally:
+            database.end()
+
+    def of_a_restore(self, backup, state, *command):
+        """What the command prints of a service with the restored backup."""
+        restore = [SUBAK, "admin", "restore", backup, "--state", state]
+        done = subprocess.run(restore, capture_output=True, text=True, timeout=DEADLINE_S, check=False)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        durable = ("--database-durability", "local") if "://" in state else ()
+        child = subprocess.Popen((SUBAKD, "--state", state, *durable, *LISTEN), cwd=self.folder.name,
+                                 stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)  # fmt: skip
+        try:
+            server = dict(re.findall(r"(\w+)=([\d.]+:\d+)", child.stdout.readline()))["grpc"]
+            asked = [SUBAK, "--server", server, *command]
+            for _ in range(100):  # with a database it leads a little later, and reads before that
+                done = subprocess.run(asked, capture_output=True, text=True, timeout=DEADLINE_S, check=False)
+                if done.returncode == 0:
+                    return done.stdout
+                time.sleep(0.1)
+            self.fail(done.stderr)
+        finally:
+            child.kill()
+            child.communicate()
+
+    def test_a_changed_sum_of_a_day_is_found(self):
+        # A month that is closed: its figures do not change while the service runs.
+        window = "--from", f"{self.month}-01", "--to", self.next_month()
+        report = "usage", "report", "--by", "product,namespace,month", *window, "--output", "csv"
+        before, deadline = self.subak(*report), time.monotonic() + DEADLINE_S
+        while int(json.loads(self.subak("usage", "verify", "--output", "json")).get("daySums", 0)) == 0:
+            self.assertLess(time.monotonic(), deadline, "there are no sums of days")
+            time.sleep(0.1)
+        self.assertEqual(self.subak(*report), before)
+        with contextlib.closing(sqlite3.connect(self.state, isolation_level=None)) as db:
+            (day, good) = db.execute("SELECT day, sums FROM usage_days ORDER BY day LIMIT 1").fetchone()
+            change = "UPDATE usage_days SET sums = ? WHERE day = ?"
+            changed = good[:-1] + bytes([good[-1] ^ 1])
+            db.execute(change, (changed, day))
+            done = self.run_subak("usage", "verify")
+            self.assertEqual(done.returncode, 1, done.stdout)
+            self.assertIn("1 daily sums are damaged", done.stdout)
+            self.assertIn("every balance is the sum of its rows", done.stdout)
+            self.assertEqual(self.subak(*report), before)
+            db.execute(change, (good, day))
+        self.assertEqual(self.run_subak("usage", "verify").returncode, 0)
+
     def test_table_csv_and_page_have_the_same_total(self):
         command = "usage", "statement", self.payer, self.month, "--prices", self.prices()
         told = json.loads(self.subak(*command, "--output", "json"))
@@ -130,7 +202,10 @@ class StatementTest(unittest.TestCase):
         gap = self.path("gap.yaml", "currency: EUR\ngpus:\n- {from: 2999-01-01, product: gpu, perHour: 1}\n")
         done = self.run_subak("usage", "statement", "", self.month, "--prices", gap)
         self.assertEqual(done.returncode, 2)
-        self.assertIn("has no price on some day of " + self.month, done.stderr)
+        self.assertRegex(done.stderr, "has no price on " + self.month + r"-\d\d, on which it was used")
+        done = self.run_subak("usage", "report", "--prices", gap)
+        self.assertEqual(done.returncode, 2)
+        self.assertRegex(done.stderr, r"has no price on \d{4}-\d\d-\d\d, on which it was used")
         told = json.loads(self.subak("usage", "statement", "", "1999-01", "--output", "json"))
         self.assertEqual((told["entries"]["count"], told["lines"]), (0, []))
 

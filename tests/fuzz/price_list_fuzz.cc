@@ -16,7 +16,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   assert(!list->currency.empty() && list->gpus.size() <= limits::kMaxPrices);
   for (const PriceList::Gpu& one : list->gpus) {
     assert(std::isfinite(one.per_hour) && one.per_hour >= 0 && one.from_day >= 0);
-    assert(list->per_hour(one.product, one.from_day) == one.per_hour);
+    assert(list->per_hour(one.product, one.from_day, one.profile) == one.per_hour);
   }
   for (const PriceList::Energy& one : list->energy) {
     assert(list->per_kwh(one.from_day) == one.per_kwh);

@@ -38,34 +38,48 @@ std::string price_text(double price) {
 // Days from the first to before the second.
 using Days = std::pair<std::int64_t, std::int64_t>;
 
-// Finds the days of a month on which a product has the same price.
+// Returns the days of the month with this day.
+Days month_around(std::int64_t day) {
+  using namespace std::chrono;
+  const year_month_day date{sys_days(days(day))};
+  const year_month month = date.year() / date.month();
+  const auto day_of = [](year_month m) {
+    return std::int64_t{sys_days(m / 1).time_since_epoch().count()};
+  };
+  return {day_of(month), day_of(month + months(1))};
+}
+
+// Finds the days of a month on which a product and profile have the same price.
 class DaysOfPrice {
  public:
-  DaysOfPrice(const PriceList* prices, const Month& month) : prices_(prices), month_(month) {}
+  explicit DaysOfPrice(const PriceList* prices) : prices_(prices) {}
 
   // Returns the longest run of such days around `day`. Without prices: all days of the month.
-  Days around(const std::string& product, std::int64_t day) {
-    if (prices_ == nullptr) return {month_.from_day, month_.to_day};
-    const auto [known, fresh] = known_.try_emplace({product, day});
-    if (fresh) known->second = search(product, day);
+  Days around(const v1::LedgerRow& row, std::int64_t day) {
+    const auto [known, fresh] = known_.try_emplace({row.product(), row.profile(), day});
+    if (fresh) known->second = search(row, day);
     return known->second;
   }
 
  private:
-  Days search(const std::string& product, std::int64_t day) const {
-    const auto price = prices_->per_hour(product, day);
+  Days search(const v1::LedgerRow& row, std::int64_t day) const {
+    const Days month = month_around(day);
+    if (prices_ == nullptr) return month;
+    const auto at = [&](std::int64_t d) {
+      return prices_->per_hour(row.product(), d, row.profile());
+    };
+    const auto price = at(day);
     std::int64_t from = day, to = day + 1;
-    while (from > month_.from_day && prices_->per_hour(product, from - 1) == price) --from;
-    while (to < month_.to_day && prices_->per_hour(product, to) == price) ++to;
+    while (from > month.first && at(from - 1) == price) --from;
+    while (to < month.second && at(to) == price) ++to;
     return {from, to};
   }
 
   const PriceList* prices_;
-  const Month& month_;
-  std::map<std::pair<std::string, std::int64_t>, Days> known_;
+  std::map<std::tuple<std::string, std::string, std::int64_t>, Days> known_;
 };
 
-using StatementKey = std::tuple<std::string, std::string, int, std::int64_t>;
+using StatementKey = std::tuple<std::string, std::string, std::string, int, std::int64_t>;
 
 void add_costs(Statement& statement) {
   std::int64_t cost = 0;
@@ -107,18 +121,22 @@ Statement statement_of(std::string account, const Month& month, const v1::ListLe
   out.month = month;
   out.sha256 = sha256_hex(csv);
   std::map<StatementKey, StatementLine> lines;
-  DaysOfPrice days_of_price(prices, month);
+  DaysOfPrice days_of_price(prices);
   for (const v1::LedgerRow& row : rows.rows()) {
     const std::int64_t day = row.from().seconds() * kSecondMs / kDayMs;
-    const Days days = days_of_price.around(row.product(), day);
-    StatementLine& line = lines[{row.payer(), row.product(), row.state(), days.first}];
+    const Days days = days_of_price.around(row, day);
+    StatementLine& line =
+        lines[{row.payer(), row.product(), row.profile(), row.state(), days.first}];
     if (line.rows == 0) {
       line.payer = row.payer();
       line.product = row.product();
+      line.profile = row.profile();
       line.state = row.state();
       std::tie(line.from_day, line.to_day) = days;
-      if (prices != nullptr) line.per_hour = prices->per_hour(row.product(), day);
-      if (prices != nullptr && !line.per_hour) out.without_price.insert(row.product());
+      if (prices != nullptr) line.per_hour = prices->per_hour(row.product(), day, row.profile());
+      if (prices != nullptr && !line.per_hour && !out.without_price) {
+        out.without_price.emplace(line, day);
+      }
     }
     ++line.rows;
     line.amount += get(row.amount());
@@ -140,6 +158,7 @@ std::string statement_json(const Statement& s) {
   for (const StatementLine& line : s.lines) {
     boost::json::object one{{"payer", line.payer},
                             {"product", line.product},
+                            {"profile", line.profile},
                             {"state", word(line.state)},
                             {"from", utc_day(line.from_day)},
                             {"to", utc_day(line.to_day)},
@@ -171,7 +190,8 @@ namespace {
 
 // `total`: with a last row for the sum.
 Table lines_table(const Statement& s, bool total) {
-  std::vector<Column> columns{{"PAYER", Align::kLeft}, {"PRODUCT"}, {"STATE"}, {"FROM"}, {"TO"}};
+  std::vector<Column> columns{
+      {"PAYER", Align::kLeft}, {"PRODUCT"}, {"PROFILE"}, {"STATE"}, {"FROM"}, {"TO"}};
   for (const char* name : {"ENTRIES", "GPU SECONDS", "GPU HOURS"}) {
     columns.push_back({name, Align::kRight});
   }
@@ -183,6 +203,7 @@ Table lines_table(const Statement& s, bool total) {
   for (const StatementLine& line : s.lines) {
     std::vector<Cell> cells{line.payer,
                             line.product,
+                            line.profile,
                             word(line.state),
                             utc_day(line.from_day),
                             utc_day(line.to_day),
@@ -197,6 +218,7 @@ Table lines_table(const Statement& s, bool total) {
   }
   if (total) {
     std::vector<Cell> cells{"TOTAL",
+                            "",
                             "",
                             "",
                             "",
@@ -259,7 +281,8 @@ void page_lines(std::ostream& out, const Statement& s) {
       << (costs ? "<th class=\"n\">Per hour</th><th class=\"n\">Cost</th>" : "")
       << "</tr></thead><tbody>\n";
   for (const StatementLine& line : s.lines) {
-    out << "<tr><td>" << escaped(line.payer) << "</td><td>" << escaped(line.product) << "</td><td>"
+    out << "<tr><td>" << escaped(line.payer) << "</td><td>"
+        << escaped(line.product + (line.profile.empty() ? "" : " " + line.profile)) << "</td><td>"
         << word(line.state) << "</td><td>" << utc_day(line.from_day) << " to "
         << utc_day(line.to_day - 1) << "</td>";
     number_cell(out, hours_text(line.amount));
@@ -299,12 +322,9 @@ std::string statement_page(const Statement& s) {
   out << kHead << title << ", " << s.month.name << kStyle << "<h1>" << title << "</h1>\n<p>"
       << utc_day(s.month.from_day) << " to " << utc_day(s.month.to_day - 1) << ", UTC</p>\n";
   if (s.provisional) {
-    out << "<p class=\"warn\">Provisional: the month has not ended, or some usage has no ledger "
-           "entry yet.</p>\n";
-  }
-  for (const std::string& product : s.without_price) {
-    out << "<p class=\"warn\">The costs are not complete: " << escaped(product)
-        << " has no price on some days.</p>\n";
+    out << "<p class=\"warn\">Provisional: the month is not closed, and has not ended, or some "
+           "usage has "
+           "no ledger entry yet.</p>\n";
   }
   page_lines(out, s);
   out << "<p class=\"note\">Sum of " << s.rows << " ledger entries";

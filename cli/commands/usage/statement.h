@@ -6,9 +6,9 @@
 
 #include <cstdint>
 #include <optional>
-#include <set>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "core/quantity.h"
@@ -26,11 +26,12 @@ struct Month {
 // Reads "2026-10". nullopt: the text is no month from 1970-01 to 9999-12.
 std::optional<Month> month_of(std::string_view text);
 
-// One line of a statement: the rows of one payer, product and state on days with the same price.
+// One line of a statement: the rows of one payer, product, MIG profile and state on days with the
+// same price. Rows for an earlier month, which was closed, have lines of their own.
 struct StatementLine {
-  std::string payer, product;
+  std::string payer, product, profile;
   v1::UsageState state = v1::USAGE_STATE_UNSPECIFIED;
-  // The days of the line: [from_day, to_day). Without prices, all days of the month.
+  // The days of the line: [from_day, to_day). Without prices, all days of a month.
   std::int64_t from_day = 0, to_day = 0;
   GpuTime amount;
   // The number of rows in the line.
@@ -51,14 +52,15 @@ struct Statement {
   std::uint64_t first = 0, last = 0, rows = 0;
   // SHA-256 over the rows as `subak usage ledger --output csv` prints them, in hexadecimal digits.
   std::string sha256;
-  // In the order of payer, product, state and day.
+  // In the order of payer, product, profile, state and day.
   std::vector<StatementLine> lines;
   GpuTime total;
   // The sum of the lines' costs, and the currency. Unset and empty without a price list.
   std::optional<std::int64_t> cost_hundredths;
   std::string currency;
-  // Products with rows on a day without a price. If there are any, the costs are not complete.
-  std::set<std::string> without_price;
+  // The first line with usage on a day without a price, and the day. If there is one, the costs are
+  // not complete.
+  std::optional<std::pair<StatementLine, std::int64_t>> without_price;
 };
 
 // Makes the statement of these rows. `csv`: the same rows as CSV. `prices`: nullptr: no costs.

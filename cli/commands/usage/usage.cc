@@ -22,14 +22,19 @@ Table ledger_table(const v1::ListLedgerResponse& answer, bool csv) {
                {"PRODUCT", Align::kLeft, Room::kWide},
                {"ATTEMPT", Align::kRight, Room::kWide},
                {"CORRECTS", Align::kRight, Room::kWide},
-               {"CLOCK", Align::kLeft, Room::kWide}});
+               {"CLOCK", Align::kLeft, Room::kWide},
+               {"CLUSTER", Align::kLeft, Room::kWide},
+               {"NAMESPACE", Align::kLeft, Room::kWide},
+               {"PROFILE", Align::kLeft, Room::kWide},
+               {"BOOKED", Align::kLeft, Room::kWide}});
   for (const v1::LedgerRow& r : answer.rows()) {
     table.row({std::to_string(r.sequence()), r.job_id(), std::to_string(r.rank()),
                time_cell(r.from()),
                csv ? exact_time_text(r.to()) : age_text(to_ms(r.to()) - to_ms(r.from())), r.payer(),
                word(r.state()), r.node(), gpus_text(r.milligpu()), seconds_text(r.amount()),
                r.holder(), r.product(), std::to_string(r.attempt()),
-               r.corrects() > 0 ? std::to_string(r.corrects()) : "", word(r.clock())});
+               r.corrects() > 0 ? std::to_string(r.corrects()) : "", word(r.clock()), r.cluster(),
+               r.namespace_(), r.profile(), r.has_booked() ? exact_time_text(r.booked()) : ""});
   }
   return table;
 }
@@ -71,16 +76,57 @@ Table difference_table(const v1::VerifyUsageResponse& answer) {
   return table;
 }
 
-void print_verdict(Session& s, const v1::VerifyUsageResponse& a, bool good) {
+Table day_difference_table(const v1::VerifyUsageResponse& answer) {
+  Table table({{"DAY"},
+               {"PAYER", Align::kLeft, Room::kElastic},
+               {"STATE"},
+               {"PRODUCT", Align::kLeft, Room::kElastic},
+               {"DAILY SUM", Align::kRight},
+               {"ROWS", Align::kRight},
+               {"HOLDER", Align::kLeft, Room::kWide},
+               {"PROFILE", Align::kLeft, Room::kWide},
+               {"CLUSTER", Align::kLeft, Room::kWide},
+               {"NAMESPACE", Align::kLeft, Room::kWide}});
+  for (const auto& d : answer.day_differences()) {
+    table.row({utc_day(to_ms(d.day()) / kDayMs), d.payer(), word(d.state()), d.product(),
+               seconds_text(d.sum()), seconds_text(d.rows()), d.holder(), d.profile(), d.cluster(),
+               d.namespace_()});
+  }
+  return table;
+}
+
+void print_days(Session& s, const v1::VerifyUsageResponse& a) {
+  s.out() << a.day_sums() << " daily sums";
+  if (a.wrong_day_sums() == 0) {
+    s.out() << ", each the sum of its rows\n";
+    return;
+  }
+  s.out() << '\n'
+          << s.paint(Colour::kRed, std::to_string(a.wrong_day_sums()) +
+                                       " daily sums are damaged, or differ from their rows")
+          << '\n';
+  if (a.day_differences().empty()) return;
+  s.out() << '\n';
+  day_difference_table(a).print(s.out(), s.form() == Form::kWide);
+}
+
+bool is_balanced(const v1::VerifyUsageResponse& a) {
+  return is_zero(a.drift()) && is_zero(a.residual());
+}
+
+void print_verdict(Session& s, const v1::VerifyUsageResponse& a) {
   s.out() << a.rows() << " rows, " << gpu_hours_text(a.total()) << " GPU-hours\n"
           << "drift    " << seconds_text(a.drift()) << " GPU-seconds\n"
           << "residual " << seconds_text(a.residual()) << " GPU-seconds\n"
-          << (good ? s.paint(Colour::kGreen, "every balance is the sum of its rows")
-                   : s.paint(Colour::kRed, "the ledger does not balance"))
+          << (is_balanced(a) ? s.paint(Colour::kGreen, "every balance is the sum of its rows")
+                             : s.paint(Colour::kRed, "the ledger does not balance"))
           << '\n';
-  if (a.differences().empty()) return;
-  s.out() << '\n';
-  difference_table(a).print(s.out(), s.form() == Form::kWide);
+  if (!a.differences().empty()) {
+    s.out() << '\n';
+    difference_table(a).print(s.out(), s.form() == Form::kWide);
+    s.out() << '\n';
+  }
+  print_days(s, a);
 }
 
 void add_verify(Command usage) {
@@ -88,11 +134,11 @@ void add_verify(Command usage) {
       .run([](Session& s) {
         const auto answer =
             s.call<v1::VerifyUsageResponse>("UsageService/VerifyUsage", v1::VerifyUsageRequest());
-        const bool good = is_zero(answer.drift()) && is_zero(answer.residual());
+        const bool good = is_balanced(answer) && answer.wrong_day_sums() == 0;
         if (s.is_csv()) {
           difference_table(answer).print_csv(s.out());
         } else {
-          s.show_text(answer, [&] { print_verdict(s, answer, good); });
+          s.show_text(answer, [&] { print_verdict(s, answer); });
         }
         return good ? kExitDone : kExitRefused;
       });

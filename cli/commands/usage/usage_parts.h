@@ -5,6 +5,7 @@
 #include <string>
 
 #include "cli/commands.h"
+#include "cli/text/failure.h"
 #include "cli/text/local_time.h"
 #include "cli/text/table.h"
 #include "cli/text/words.h"
@@ -57,6 +58,9 @@ Table ledger_table(const v1::ListLedgerResponse& answer, bool csv);
 
 // Reads a price list. nullopt: `file` is empty. Throws Failure (usage) if the list is wrong.
 std::optional<PriceList> read_prices(const std::string& file);
+
+// Returns the failure (usage) for a price that the list lacks. `profile`: empty: no MIG slices.
+Failure no_price(const std::string& product, const std::string& profile, const std::string& day);
 
 // Adds `subak usage report` (usage_report.cc) and `subak usage statement` (usage_statement.cc).
 void add_usage_report(Command usage);

@@ -2,8 +2,6 @@
 #include <algorithm>
 #include <chrono>
 #include <map>
-#include <set>
-#include <tuple>
 
 #include "cli/commands.h"
 #include "cli/commands/usage/usage_parts.h"
@@ -20,8 +18,27 @@ namespace {
 
 // The days that one line adds up, in UTC. A week begins on Monday.
 enum class Span { kAll, kDay, kWeek, kMonth };
-constexpr std::pair<std::string_view, Span> kSpans[] = {
-    {"day", Span::kDay}, {"week", Span::kWeek}, {"month", Span::kMonth}};
+struct SpanName {
+  std::string_view name;
+  Span span;
+  v1::Period period;
+};
+constexpr SpanName kSpans[] = {{"day", Span::kDay, v1::PERIOD_DAY},
+                               {"week", Span::kWeek, v1::PERIOD_WEEK},
+                               {"month", Span::kMonth, v1::PERIOD_MONTH}};
+
+// The other words of --by, and the fields of the request that they set.
+struct GroupName {
+  std::string_view name;
+  void (v1::ReportUsageRequest::*set)(bool);
+};
+constexpr GroupName kGroups[] = {{"user", &v1::ReportUsageRequest::set_by_user},
+                                 {"product", &v1::ReportUsageRequest::set_by_product},
+                                 {"profile", &v1::ReportUsageRequest::set_by_profile},
+                                 {"cluster", &v1::ReportUsageRequest::set_by_cluster},
+                                 {"namespace", &v1::ReportUsageRequest::set_by_namespace},
+                                 {"job", &v1::ReportUsageRequest::set_by_job},
+                                 {"state", &v1::ReportUsageRequest::set_by_state}};
 
 // Returns the first day of the span with this day, in seconds since 1970-01-01.
 std::int64_t first_of(Span span, std::int64_t seconds) {
@@ -56,36 +73,38 @@ struct ReportCommand {
 Span put_groups(const std::vector<std::string>& by, v1::ReportUsageRequest& request) {
   Span span = Span::kAll;
   for (const std::string& group : by) {
-    const auto known = std::find_if(std::begin(kSpans), std::end(kSpans),
-                                    [&](const auto& s) { return s.first == group; });
-    if (known != std::end(kSpans)) {
+    const auto is_it = [&](const auto& known) { return known.name == group; };
+    const auto* const days = std::find_if(std::begin(kSpans), std::end(kSpans), is_it);
+    const auto* const other = std::find_if(std::begin(kGroups), std::end(kGroups), is_it);
+    if (days != std::end(kSpans)) {
       if (span != Span::kAll)
         throw usage_failure("--by: want only one of day, week and month",
                             "run the command once for each");
-      span = known->second;
-      request.set_by_day(true);
-    } else if (group == "user")
-      request.set_by_user(true);
-    else if (group == "product")
-      request.set_by_product(true);
-    else if (group == "state")
-      request.set_by_state(true);
-    else if (group != "account")
-      throw usage_failure(
-          "--by: was \"" + group + "\", want account, user, product, state, day, week or month",
-          "several with commas: --by user,day");
+      span = days->span;
+      request.set_period(days->period);
+    } else if (other != std::end(kGroups)) {
+      (request.*other->set)(true);
+    } else if (group != "account") {
+      throw usage_failure("--by: was \"" + group +
+                              "\", want account, user, product, profile, cluster, namespace, job, "
+                              "state, day, week or month",
+                          "several with commas: --by user,day");
+    }
   }
   return span;
 }
 
 // The figures of one line.
 struct Sum {
-  GpuTime booked, running, idle, low, active, unknown;
+  GpuTime booked, used, held, platform, running, idle, low, active, unknown;
   double energy_kwh = 0;
   double cost = 0, idle_cost = 0, energy_cost = 0;
 
   Sum& operator+=(const Sum& o) {
     booked += o.booked;
+    used += o.used;
+    held += o.held;
+    platform += o.platform;
     running += o.running;
     idle += o.idle;
     low += o.low;
@@ -103,6 +122,9 @@ Sum figures_of(const v1::UsageRow& row) {
   constexpr double kJoulesPerKwh = 3.6e6;
   Sum sum;
   sum.booked = get(row.amount());
+  sum.used = get(row.used());
+  sum.held = get(row.held());
+  sum.platform = get(row.platform());
   sum.running = get(row.running());
   sum.idle = get(row.activity().idle());
   sum.low = get(row.activity().low());
@@ -112,34 +134,37 @@ Sum figures_of(const v1::UsageRow& row) {
   return sum;
 }
 
-// Adds up the cost of rows by the prices of their products, and collects the products that have no
-// price.
+// Adds up the cost of rows by the prices of their products and profiles.
 class Pricing {
  public:
   explicit Pricing(PriceList list) : list_(std::move(list)) {}
 
-  void add_cost(const v1::UsageRow& row, Sum& sum) {
+  // Throws Failure (usage) if the list has no price for the row.
+  void add_cost(const v1::UsageRow& row, Sum& sum) const {
     const std::int64_t day = row.day().seconds() * kSecondMs / kDayMs;
-    if (const auto price = list_.per_hour(row.product(), day)) {
+    if (const auto price = list_.per_hour(row.product(), day, row.profile())) {
       sum.cost = (sum.booked + sum.running).gpu_hours() * *price;
       sum.idle_cost = sum.idle.gpu_hours() * *price;
     } else if (!(sum.booked + sum.running).is_zero()) {
-      without_.insert(row.product().empty() ? "(no product)" : row.product());
+      throw no_price(row.product(), row.profile(), utc_day(day));
     }
     const auto energy = list_.per_kwh(day);
     sum.energy_cost = energy ? sum.energy_kwh * *energy : 0;
   }
   const std::string& currency() const { return list_.currency; }
-  const std::set<std::string>& without() const { return without_; }
 
  private:
   const PriceList list_;
-  // The products that lack a price on some day.
-  std::set<std::string> without_;
 };
 
-// The columns that identify a row: account, user, product, day and state, as the user asked.
-using LineKey = std::tuple<std::string, std::string, std::string, std::int64_t, int>;
+// The columns that identify a row, as the user asked.
+struct LineKey {
+  std::string account, user, product, profile, cluster, ns, job;
+  // The first day of the span, in seconds since 1970-01-01.
+  std::int64_t day = 0;
+  int state = 0;
+  friend auto operator<=>(const LineKey&, const LineKey&) = default;
+};
 
 // The lines of a report, and their total.
 struct Lines {
@@ -150,7 +175,7 @@ struct Lines {
 // `roll_up`: adds up each account with all accounts and users below it. A user who has a row counts
 // in the account's row too. `pricing`: nullptr: no prices.
 Lines lines_of(const v1::ReportUsageRequest& asked, Span span,
-               const v1::ReportUsageResponse& answer, Pricing* pricing, bool roll_up) {
+               const v1::ReportUsageResponse& answer, const Pricing* pricing, bool roll_up) {
   Lines out;
   for (const v1::UsageRow& row : answer.rows()) {
     Sum sum = figures_of(row);
@@ -158,7 +183,8 @@ Lines lines_of(const v1::ReportUsageRequest& asked, Span span,
     out.total += sum;
     const auto add = [&](const std::string& account, const std::string& user) {
       out.lines[{account, user, asked.by_product() ? row.product() : "",
-                 first_of(span, row.day().seconds()), row.state()}] += sum;
+                 asked.by_profile() ? row.profile() : "", row.cluster(), row.namespace_(),
+                 row.job_id(), first_of(span, row.day().seconds()), row.state()}] += sum;
     };
     if (!roll_up) {
       add(row.account(), row.user());
@@ -181,8 +207,15 @@ std::string day_text(std::int64_t seconds) {
 std::vector<Column> columns_of(const v1::ReportUsageRequest& asked, Span span, bool observed,
                                const Pricing* pricing, bool csv) {
   std::vector<Column> columns{{"ACCOUNT", Align::kLeft, Room::kElastic}};
-  if (asked.by_user()) columns.push_back({"USER", Align::kLeft, Room::kElastic});
-  if (asked.by_product()) columns.push_back({"PRODUCT", Align::kLeft, Room::kElastic});
+  const auto add_text = [&](bool asked_for, const char* name) {
+    if (asked_for) columns.push_back({name, Align::kLeft, Room::kElastic});
+  };
+  add_text(asked.by_user(), "USER");
+  add_text(asked.by_product(), "PRODUCT");
+  add_text(asked.by_profile(), "PROFILE");
+  add_text(asked.by_cluster(), "CLUSTER");
+  add_text(asked.by_namespace(), "NAMESPACE");
+  add_text(asked.by_job(), "JOB");
   if (span == Span::kDay) columns.push_back({"DAY (UTC)"});
   if (span == Span::kWeek) columns.push_back({"WEEK FROM"});
   if (span == Span::kMonth) columns.push_back({"MONTH"});
@@ -191,7 +224,11 @@ std::vector<Column> columns_of(const v1::ReportUsageRequest& asked, Span span, b
   const auto add = [&](const char* name, Room room) {
     columns.push_back({name, Align::kRight, room});
   };
+  const Room parts = pricing == nullptr && !observed ? Room::kUsual : exact;
   add("GPU HOURS", Room::kUsual);
+  add("USED", exact);
+  add("HELD", parts);
+  add("PLATFORM", parts);
   add("% OF ALL", pricing == nullptr ? Room::kUsual : exact);
   add("RUNNING NOW", Room::kUsual);
   if (observed) {
@@ -212,20 +249,27 @@ std::vector<Column> columns_of(const v1::ReportUsageRequest& asked, Span span, b
 }
 
 Table report_table(const v1::ReportUsageRequest& asked, Span span,
-                   const v1::ReportUsageResponse& answer, Pricing* pricing, bool csv) {
+                   const v1::ReportUsageResponse& answer, const Pricing* pricing, bool csv) {
   const bool observed = answer.has_activity();
   Table table(columns_of(asked, span, observed, pricing, csv));
   const double total = get(answer.total()).gpu_hours();
   const auto add = [&](const LineKey& key, const Sum& sum, const std::string& account) {
-    const auto& [path, user, product, day, state] = key;
     std::vector<Cell> cells{account};
-    if (asked.by_user()) cells.emplace_back(user);
-    if (asked.by_product()) cells.emplace_back(product);
-    if (span == Span::kMonth) cells.emplace_back(day_text(day).substr(0, 7));
-    if (span == Span::kDay || span == Span::kWeek) cells.emplace_back(day_text(day));
-    if (asked.by_state()) cells.emplace_back(state == 0 ? "" : word(v1::UsageState(state)));
+    if (asked.by_user()) cells.emplace_back(key.user);
+    if (asked.by_product()) cells.emplace_back(key.product);
+    if (asked.by_profile()) cells.emplace_back(key.profile);
+    if (asked.by_cluster()) cells.emplace_back(key.cluster);
+    if (asked.by_namespace()) cells.emplace_back(key.ns);
+    if (asked.by_job()) cells.emplace_back(key.job);
+    if (span == Span::kMonth) cells.emplace_back(day_text(key.day).substr(0, 7));
+    if (span == Span::kDay || span == Span::kWeek) cells.emplace_back(day_text(key.day));
+    if (asked.by_state()) {
+      cells.emplace_back(key.state == 0 ? "" : word(v1::UsageState(key.state)));
+    }
     const double part = sum.booked.gpu_hours() / total * 100;
-    cells.emplace_back(hours_text(sum.booked));
+    for (const GpuTime time : {sum.booked, sum.used, sum.held, sum.platform}) {
+      cells.emplace_back(hours_text(time));
+    }
     cells.emplace_back(total == 0 ? "-" : fixed_text(part, 1));
     cells.emplace_back(hours_text(sum.running));
     if (observed) {
@@ -245,7 +289,7 @@ Table report_table(const v1::ReportUsageRequest& asked, Span span,
   };
   const Lines all = lines_of(asked, span, answer, pricing, !csv);
   for (const auto& [key, sum] : all.lines) {
-    const std::string& path = std::get<0>(key);
+    const std::string& path = key.account;
     const auto depth = static_cast<std::size_t>(std::count(path.begin(), path.end(), '.'));
     add(key, sum, csv ? path : std::string(depth, ' ') + path);
   }
@@ -258,17 +302,25 @@ void print_heading(Session& s, const UsageWindow& window, const v1::ReportUsageR
                    const v1::ReportUsageResponse& answer) {
   s.out() << "GPU-hours in the ledger";
   if (!window.account.empty()) s.out() << " paid by " << printable(window.account) << " and below";
+  s.out() << "\nfrom "
+          << (asked.has_from() ? time_text(asked.from()) : std::string("the beginning")) << " to "
+          << (asked.has_to() ? time_text(asked.to()) : "now (" + time_text(answer.time()) + ")");
+  if (answer.has_first_day()) {
+    s.out() << "; first use on " << day_text(answer.first_day().seconds());
+  } else if (answer.rows().empty()) {
+    s.out() << "; nothing was used";
+  }
   s.out()
-      << "\nfrom " << (asked.has_from() ? time_text(asked.from()) : std::string("the beginning"))
-      << " to "
-      << (asked.has_to() ? time_text(asked.to()) : "now (" + time_text(answer.time()) + ")") << "; "
-      << (answer.has_first_day() ? "first use on " + day_text(answer.first_day().seconds())
-                                 : std::string("nothing was used"))
       << "\nThe ledger up to entry " << answer.last_sequence()
       << ".\nDays are UTC days. Each account includes the accounts below it. The column RUNNING "
          "NOW "
          "has\nmore GPU-hours: usage that gets its entry when the pod ends, or when the UTC day is "
-         "closed.\n";
+         "closed.\nHELD is the part of GPU HOURS before the pods were bound. PLATFORM is usage of "
+         "the account's\njobs that the platform pays; only the row (platform) has it in GPU "
+         "HOURS.\n";
+  if (asked.by_job()) {
+    s.out() << "These are the sums of " << answer.rows_added() << " entries of the ledger.\n";
+  }
   if (answer.has_activity()) {
     s.out() << "IDLE HOURS were held with activity below 1 %, UNKNOWN without metrics. Both are "
                "parts of\nGPU HOURS and RUNNING NOW. They are observations, and no charge.\n";
@@ -280,10 +332,6 @@ void print_heading(Session& s, const UsageWindow& window, const v1::ReportUsageR
 void print_prices(Session& s, const Pricing& pricing) {
   s.out() << "\nCosts are in " << printable(pricing.currency())
           << ", of GPU HOURS and RUNNING NOW together.\n";
-  if (pricing.without().empty()) return;
-  s.out() << "Their cost is not complete, because they have no price on some days:";
-  for (const std::string& product : pricing.without()) s.out() << ' ' << printable(product);
-  s.out() << '\n';
 }
 
 int report(Session& s, const ReportCommand& o) {
@@ -300,7 +348,8 @@ int report(Session& s, const ReportCommand& o) {
   v1::ReportUsageRequest request = asked;
   if (pricing) {
     request.set_by_product(true);
-    request.set_by_day(true);
+    request.set_by_profile(true);
+    request.set_period(v1::PERIOD_DAY);
   }
   const auto answer = s.call<v1::ReportUsageResponse>("UsageService/ReportUsage", request);
   if (people) print_heading(s, o.window, asked, answer);
@@ -312,6 +361,13 @@ int report(Session& s, const ReportCommand& o) {
 }
 
 }  // namespace
+
+Failure no_price(const std::string& product, const std::string& profile, const std::string& day) {
+  const std::string name = product.empty() ? "usage without a product" : printable(product);
+  return usage_failure("--prices: " + name + (profile.empty() ? "" : " " + printable(profile)) +
+                           " has no price on " + day + ", on which it was used",
+                       "add a price that begins on or before that day");
+}
 
 std::optional<PriceList> read_prices(const std::string& file) {
   if (file.empty()) return std::nullopt;
@@ -328,8 +384,11 @@ void add_usage_report(Command usage) {
   Command c = usage.add(
       "report", "show GPU-hours by account; usage that has not ended is in a column of its own");
   add_window(c, o->window);
-  c.list_option("--by", o->by,
-                "one line for each account, user, product, state, day, week or month", "A,B");
+  c.list_option(
+      "--by", o->by,
+      "one line for each account, user, product, profile, cluster, namespace, job, state, "
+      "day, week or month",
+      "A,B");
   c.option("--prices", o->price_file,
            "price list of GPUs and energy (YAML): adds columns with the cost", "FILE");
   c.run([o](Session& s) { return report(s, *o); });

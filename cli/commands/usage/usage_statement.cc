@@ -1,6 +1,7 @@
 // subak usage statement: what an account used in one month, for finance.
 #include <sstream>
 
+#include "accounting/ledger.h"
 #include "cli/commands/usage/statement.h"
 #include "cli/commands/usage/usage_parts.h"
 #include "cli/text/failure.h"
@@ -22,9 +23,11 @@ v1::ListLedgerResponse read_ledger(Session& s, const std::string& account, const
                                            [](auto& a) { return a.mutable_rows(); });
 }
 
-// True if the month goes on, or GPUs were held in it whose usage has no row yet.
+// True if the month goes on, or GPUs were held in it whose usage has no row yet. A closed month gets
+// no more rows.
 bool is_open(Session& s, const std::string& account, const Month& month) {
   if (now_ms() < month.to_day * kDayMs) return true;
+  if (now_ms() >= month.to_day * kDayMs + kMonthOpenMs) return false;
   v1::ReportUsageRequest request;
   request.set_account(account);
   *request.mutable_from() = to_timestamp(month.from_day * kDayMs);
@@ -33,11 +36,9 @@ bool is_open(Session& s, const std::string& account, const Month& month) {
 }
 
 void refuse_gaps(const Statement& statement) {
-  if (statement.without_price.empty()) return;
-  throw usage_failure("--prices: " + *statement.without_price.begin() +
-                          " has no price on some day of " + statement.month.name +
-                          " on which it was used",
-                      "add a price that begins on or before that day");
+  if (!statement.without_price) return;
+  const auto& [line, day] = *statement.without_price;
+  throw no_price(line.product, line.profile, utc_day(day));
 }
 
 void print_statement(Session& s, const Statement& statement) {
@@ -45,8 +46,8 @@ void print_statement(Session& s, const Statement& statement) {
           << (statement.account.empty() ? "all accounts" : printable(statement.account)) << " in "
           << statement.month.name << " (UTC)\n";
   if (statement.provisional) {
-    s.out() << s.paint(Colour::kYellow, "provisional") << ": the month has not ended, or some "
-            << "usage has no ledger entry yet\n";
+    s.out() << s.paint(Colour::kYellow, "provisional") << ": the month is not closed, and has "
+            << "not ended, or some usage has no ledger entry yet\n";
   }
   s.out() << '\n' << statement_text(statement) << '\n' << statement.rows << " ledger entries";
   if (statement.rows > 0) {

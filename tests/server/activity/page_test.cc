@@ -49,7 +49,7 @@ TEST(ActivityPage, WritesActivityByAccountAndProduct) {
   figures.failed_reads = 2;
   PriceList prices;
   prices.currency = "EUR";
-  prices.gpus = {{0, "gpu", 2.5}};
+  prices.gpus = {{0, "gpu", 2.5, ""}};
   prices.energy = {{0, 0.2}};
   Families out;
   write_activity(out, engine, figures, prices, kNoon);

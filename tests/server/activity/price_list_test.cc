@@ -32,6 +32,28 @@ TEST(PriceList, TheLatestPriceOfTheDayCounts) {
   EXPECT_EQ(list->per_kwh(kJanuary + 1), 0.21);
 }
 
+TEST(PriceList, APriceOfAProfileComesFirst) {
+  const auto list = read_price_list(
+      "currency: EUR\ngpus:\n"
+      "- {from: 2026-01-01, product: H100, perHour: 2}\n"
+      "- {from: 2026-01-01, product: H100, profile: 1g.10gb, perHour: 3}\n"
+      "- {from: 2026-02-01, product: gpu, profile: 2g.20gb, perHour: 4}\n",
+      "prices.yaml");
+  ASSERT_TRUE(list.ok()) << list.error().message();
+  EXPECT_EQ(list->per_hour("H100", kJanuary), 2.0);
+  EXPECT_EQ(list->per_hour("H100", kJanuary, "1g.10gb"), 3.0);
+  EXPECT_EQ(list->per_hour("H100", kJanuary, "2g.20gb"), 2.0) << "its price begins in February";
+  EXPECT_EQ(list->per_hour("A100", kJanuary + 31, "2g.20gb"), 4.0);
+  EXPECT_EQ(list->per_hour("A100", kJanuary + 31, "1g.10gb"), std::nullopt);
+  const auto twice = read_price_list(
+      "currency: EUR\ngpus:\n"
+      "- {from: 2026-01-01, product: H100, profile: 1g.10gb, perHour: 3}\n"
+      "- {from: 2026-01-01, product: H100, profile: 1g.10gb, perHour: 4}\n",
+      "p");
+  ASSERT_FALSE(twice.ok());
+  EXPECT_THAT(twice.error().message(), HasSubstr("p:4: product: was \"H100\", want one price"));
+}
+
 TEST(PriceList, AMistakeIsNamedWithItsLine) {
   const auto mistake = [](const std::string& text) {
     const auto list = read_price_list(text, "p");
