@@ -32,16 +32,35 @@ ProductLevel& Holdings::add_level(ProductId product) {
 
 void AccountMeters::restart(const DecayClock& clock, MilliGpu surplus_rate,
                             const DecayInstant& at) {
-  const MilliGpu rate = usage_.rate();
-  usage_ = surplus_ = adjustment_ = DecayedMeter();
-  usage_.change_rate(clock, rate, at);
-  set_surplus_rate(clock, surplus_rate, at);
-  must(usage_.rate() == rate && !adjusted(), "a new half-life keeps the present rate alone");
+  *this = begun(clock, at);
+  if (surplus_rate != surplus_.rate()) set_surplus_rate(clock, surplus_rate, at);
+  must(!adjusted(), "a new half-life keeps the present rate alone");
 }
 
 void AccountMeters::forget_decayed() {
   must(usage_.rate() == 0 && surplus_.rate() == 0, "who holds something is metered");
   usage_ = surplus_ = adjustment_ = DecayedMeter();
+}
+
+AccountMeters AccountMeters::begun(const DecayClock& clock, const DecayInstant& at) const {
+  AccountMeters out = *this;
+  out.adjustment_ = DecayedMeter();
+  for (DecayedMeter* const meter : {&out.usage_, &out.surplus_}) {
+    const DecayedMeter before = std::exchange(*meter, DecayedMeter());
+    meter->change_rate(clock, before.rate(), at);
+    DecayedMeter::State state = meter->state();
+    state.peak_rate = before.state().peak_rate;
+    meter->restore(state);
+  }
+  must(out.usage_.rate() == usage_.rate(), "meters that begin have the present rates");
+  return out;
+}
+
+void AccountMeters::add(const DecayClock& clock, double usage, double surplus, double adjustment,
+                        TimeMs t) {
+  if (usage != 0) usage_.add(clock, usage, t);
+  if (surplus != 0) surplus_.add(clock, surplus, t);
+  if (adjustment != 0) adjustment_.add(clock, adjustment, t);
 }
 
 double AccountMeters::sort_surplus(const DecayClock& clock, const DecayInstant& at) const {

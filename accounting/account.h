@@ -198,6 +198,11 @@ class AccountMeters {
   void restart(const DecayClock& clock, MilliGpu surplus_rate, const DecayInstant& at);
   // Sets all decayed meters to zero. The account must hold nothing.
   void forget_decayed();
+  // Returns meters with the present rates and undecayed usage, whose decayed values are 0 at `at`.
+  // `clock` may have another half-life than the clock of these meters.
+  AccountMeters begun(const DecayClock& clock, const DecayInstant& at) const;
+  // Adds amounts that decay from `t` on to the three decayed meters, in milli-GPU x ms.
+  void add(const DecayClock& clock, double usage, double surplus, double adjustment, TimeMs t);
 
   // Returns the GPUs that the account holds now.
   MilliGpu usage_rate() const { return usage_.rate(); }
@@ -216,6 +221,10 @@ class AccountMeters {
   // Returns the decayed surplus without the adjustment, in milli-GPU x ms.
   double surplus(const DecayClock& clock, const DecayInstant& at) const {
     return surplus_.value(clock, at);
+  }
+  // Returns the adjustment, in milli-GPU x ms. It may be negative.
+  double adjustment(const DecayClock& clock, const DecayInstant& at) const {
+    return adjustment_.value(clock, at);
   }
   // Returns surplus plus adjustment, at least 0. This number orders siblings.
   double sort_surplus(const DecayClock& clock, const DecayInstant& at) const;

@@ -54,7 +54,7 @@ struct EnumText<OrderPolicy> {
                                                          "drf", "fifo"};
 };
 
-// The constants of target-share. Commands show these constants, and the simulation varies them.
+// The constants of target-share. The policy sets them (model/policy.h).
 struct TargetShareRule {
   // How strongly the surplus changes the target. 0: the surplus does not change the target.
   double gain = 32;

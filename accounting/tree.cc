@@ -189,11 +189,16 @@ void AccountTree::begin_at_mean(AccountId id, TimeMs now) {
     shares += static_cast<double>(this->node(sibling).spec.shares);
     surplus += sort_surplus(sibling, instant);
   }
-  if (node.spec.user && own_exact > GpuTime()) {
+  const bool own_jobs = node.spec.user && own_exact > GpuTime();
+  if (own_jobs) {
     shares += 1;
     surplus += std::max(0.0, own);
   }
   must(shares > 0 || surplus == 0, "who has a surplus has shares");
+  if (second_ && shares > 0) {
+    second_->begin_at_mean(nodes_, id, static_cast<double>(node.spec.shares) / shares, own_jobs,
+                           now);
+  }
   if (surplus <= 0) return;
   node.meters.adjust(clock_, surplus / shares * static_cast<double>(node.spec.shares), now);
 }
@@ -204,6 +209,7 @@ void AccountTree::adjust_for_shares(AccountNode& node, std::int64_t new_shares, 
   const double key = sort_surplus(node.id, now);
   const double change = static_cast<double>(new_shares - old_shares);
   node.meters.adjust(clock_, key * change / static_cast<double>(old_shares), now);
+  if (second_) second_->adjust(node.id, change / static_cast<double>(old_shares), now);
 }
 
 void AccountTree::refresh_quota(AccountNode* node, Amounts next, TimeMs now) {
@@ -213,7 +219,9 @@ void AccountTree::refresh_quota(AccountNode* node, Amounts next, TimeMs now) {
     node->quota_total = 0;
     for (const auto& [product, amount] : node->quota) node->quota_total += amount;
     must(node->quota_total >= 0, "a quota is not negative");
-    node->meters.set_surplus_rate(clock_, beyond_quota(*node), instant);
+    const MilliGpu beyond = beyond_quota(*node);
+    node->meters.set_surplus_rate(clock_, beyond, instant);
+    if (second_) second_->set_surplus_rate(node->id, beyond, now);
     edited_.push_back(node->id);
     if (!node->parent) return;
     node = &at(node->parent);
@@ -286,7 +294,11 @@ void AccountTree::change_path(AccountId leaf, ProductId product, MilliGpu held, 
     node.holdings.change(product, held, running);
     must(node.alloc() >= below, "an account has what those below it have");
     below = node.alloc();
-    if (delta != 0) node.meters.set_surplus_rate(clock_, beyond_quota(node), instant);
+    if (delta != 0) {
+      const MilliGpu beyond = beyond_quota(node);
+      node.meters.set_surplus_rate(clock_, beyond, instant);
+      if (second_) second_->change(id, delta, beyond, now);
+    }
     must(claimed_ != 0 || node.meters.usage_rate() == node.alloc(), "what is held is metered");
     id = node.parent;
   }
@@ -331,6 +343,7 @@ void AccountTree::restore_meters(AccountId id, const AccountMeters::State& meter
 }
 
 void AccountTree::restart_meters(DurationMs half_life_ms, TimeMs now) {
+  second_.reset();
   clock_ = DecayClock(half_life_ms);
   const DecayInstant instant = clock_.at(now);
   for (AccountNode& node : nodes_) {

@@ -34,6 +34,7 @@
 #include "accounting/account_names.h"
 #include "accounting/decay.h"
 #include "accounting/quota_sums.h"
+#include "accounting/second_meters.h"
 #include "core/error.h"
 #include "core/ids.h"
 #include "core/quantity.h"
@@ -100,9 +101,6 @@ class AccountTree {
   // Returns the id of the account with this path, live or removed. Returns next_id() if there is
   // none.
   AccountId id_for(std::string_view path) const;
-  // Returns the revision of the account's next edit. Revisions continue when a removed account is
-  // created again. The result is 1 if the account never existed.
-  std::int64_t next_revision(AccountId id) const { return exists(id) ? node(id).revision + 1 : 1; }
   std::vector<AccountId> preorder() const;  // live accounts, parents first, by id
 
   // --- holds and running jobs --------------------------------------------------------------------
@@ -158,7 +156,14 @@ class AccountTree {
   // Sets another half-life: every decayed meter and adjustment starts again from zero at `now`,
   // with its present rate. Undecayed usage stays. restore_meters() may afterwards set values that
   // other code computed.
+  // Second meters end.
   void restart_meters(DurationMs half_life_ms, TimeMs now);
+
+  // The meters with another half-life that the tree keeps beside its own; nullopt: there are none.
+  // The caller begins and ends them. The tree changes them with its own meters, and ends them in
+  // restart_meters().
+  std::optional<SecondMeters>& second() { return second_; }
+  const std::optional<SecondMeters>& second() const { return second_; }
 
   // Rises with every edit of the structure: specs, children, effective quotas, half-life.
   std::uint64_t structure_version() const { return edited_.size(); }
@@ -187,6 +192,7 @@ class AccountTree {
   void change_path(AccountId leaf, ProductId product, MilliGpu held, MilliGpu running, TimeMs now);
 
   DecayClock clock_;
+  std::optional<SecondMeters> second_;
   std::vector<AccountNode> nodes_;  // index = id
   AccountNames names_;
   std::vector<AccountId> edited_;  // the accounts in the order of their edits; see edited_since()
@@ -195,6 +201,11 @@ class AccountTree {
   MilliGpu claimed_ = 0;  // the milli-GPU of all claims together
 };
 
+// Returns the revision of the account's next edit. Revisions continue when a removed account is
+// created again. The result is 1 if the account never existed.
+inline std::int64_t next_revision(const AccountTree& tree, AccountId id) {
+  return tree.exists(id) ? tree.node(id).revision + 1 : 1;
+}
 // Returns the account's surplus without the adjustment, in milli-GPU x ms.
 inline double surplus_of(const AccountTree& tree, AccountId id, TimeMs t) {
   return tree.node(id).meters.surplus(tree.clock(), tree.clock().at(t));

@@ -162,7 +162,7 @@ void decide(Decision& d, const in::SetAccount& i) {
   }
   if (auto error = check_budgets(d.s, spec)) return d.refuse(*error, spec.path);
   if (old && !spec.quota.empty()) warn_of_borrowers(d, old, ids.of(spec.quota));
-  d.out.reply.revision = d.s.tree().next_revision(id);
+  d.out.reply.revision = next_revision(d.s.tree(), id);
   if (!old || amounts_differ(d.s.tree().node(old).spec, spec)) warn_of(d, d.s.tree(), spec);
   if (i.validate_only) return;
   const bool accepts_more = old && may_accept_more(d.s.tree().node(old).spec, spec);

@@ -104,7 +104,7 @@ class Batch {
   }
 
   void put(AccountId id, const AccountSpec& spec) {
-    tree_.set(id, spec, tree_.next_revision(id), d_.s.now(), ids_.of(spec.quota),
+    tree_.set(id, spec, next_revision(tree_, id), d_.s.now(), ids_.of(spec.quota),
               ids_.of(spec.limit));
   }
 
@@ -157,7 +157,7 @@ class Batch {
     if (now != nullptr) step.edited.before = before;
     step.edited.after = std::move(spec);
     step.edited.revision = now != nullptr ? now->revision : 0;
-    if (step.changes_something()) step.edited.revision = d_.s.tree().next_revision(step.id);
+    if (step.changes_something()) step.edited.revision = next_revision(d_.s.tree(), step.id);
     return std::nullopt;
   }
 

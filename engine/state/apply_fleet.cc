@@ -135,7 +135,7 @@ void State::on(const fact::Finalized& f) {
 
 void State::on(const fact::AccountSet& f) {
   claims_.note_outside_event(log_);
-  must(log_.restoring() || f.revision == tree_.next_revision(f.id),
+  must(log_.restoring() || f.revision == next_revision(tree_, f.id),
        "revisions count on one by one");
   const bool fresh = !tree_.exists(f.id) && !log_.restoring();
   const bool limits = tree_.exists(f.id) && tree_.node(f.id).spec.time_limits != f.spec.time_limits;

@@ -132,7 +132,7 @@ TEST_F(AccountTreeTest, ANameKeepsWhatItHasHad) {
   tree.remove(ml, now);
   tree.check_invariants();
   EXPECT_EQ(tree.id_for("ml/ana"), ana);
-  EXPECT_EQ(tree.next_revision(ana), 2);
+  EXPECT_EQ(next_revision(tree, ana), 2);
   add("ml");
   EXPECT_EQ(set(spec_of("ml/ana")), ana);
   EXPECT_EQ(tree.usage(ana, now), usage);

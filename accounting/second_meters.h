@@ -1,0 +1,83 @@
+// The meters of all accounts with another half-life, from one instant on. While the half-life of
+// the policy changes, the account tree keeps these meters beside its own (docs/design/0108).
+//
+// The meters begin with value 0. At the end, finished() adds the values that the meters would have
+// had at the beginning. The results are those of meters that had the new half-life from the start.
+// For usage and surplus this is so because a decayed meter is a sum over time. An adjustment
+// depends on other meters, but only by factors that do not change with time. So this class records
+// each adjustment with its factor, and applies it to the earlier values too.
+//
+// Units: milli-GPU and milli-GPU x ms. Threads: one at a time.
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "accounting/account.h"
+#include "accounting/decay.h"
+#include "core/ids.h"
+#include "core/quantity.h"
+
+namespace subak {
+
+// The values of one account's decayed meters at one instant.
+struct MeterValues {
+  AccountId account;
+  double usage = 0, surplus = 0, adjustment = 0;
+  template <class V>
+  void fields(V& v) {
+    v(1, "account", account);
+    v(2, "usage", usage);
+    v(3, "surplus", surplus);
+    v(4, "adjustment", adjustment);
+  }
+  friend bool operator==(const MeterValues&, const MeterValues&) = default;
+};
+
+class SecondMeters {
+ public:
+  // Begins at `now` with the present rates of all accounts. `nodes` are the accounts by id.
+  SecondMeters(DurationMs half_life_ms, TimeMs now, std::span<const AccountNode> nodes);
+
+  const DecayClock& clock() const { return clock_; }
+  // Returns the time at which the meters began.
+  TimeMs begun_ms() const { return begun_ms_; }
+
+  // These functions repeat the changes of the account's own meters. Times are as there.
+  // Changes the rate of usage by `delta`, and sets the rate of the surplus.
+  void change(AccountId id, MilliGpu delta, MilliGpu surplus_rate, TimeMs now);
+  void set_surplus_rate(AccountId id, MilliGpu rate, TimeMs now);
+  // Adds `factor` x (surplus + adjustment) of the account to its adjustment.
+  void adjust(AccountId id, double factor, TimeMs now);
+  // Adds to the adjustment of a new account: `factor` x the sum of surplus + adjustment over its
+  // siblings with shares. With `own_jobs`, the sum includes the usage of jobs of the parent itself.
+  // `nodes` are the accounts by id, with the new account. O(siblings).
+  void begin_at_mean(std::span<const AccountNode> nodes, AccountId id, double factor, bool own_jobs,
+                     TimeMs now);
+
+  // Returns the state of each account's meters, by id, as of the last change. `earlier` has the
+  // values at begun_ms(); an account that it does not name had none. Each account must have an id
+  // below nodes.size() (asserted). O(accounts + recorded adjustments).
+  std::vector<AccountMeters::State> finished(std::span<const MeterValues> earlier,
+                                             std::span<const AccountNode> nodes) const;
+
+ private:
+  // One recorded adjustment.
+  struct Adjustment {
+    AccountId id;
+    double factor = 0;
+    // The accounts whose surplus + adjustment count.
+    std::vector<AccountId> of;
+    // If set: the usage of this account counts too, without the usage of `without`.
+    AccountId parent;
+    std::vector<AccountId> without;
+  };
+  AccountMeters& meters(AccountId id);
+
+  DecayClock clock_;
+  TimeMs begun_ms_ = 0;
+  std::vector<AccountMeters> meters_;    // by account id
+  std::vector<Adjustment> adjustments_;  // in their order
+};
+
+}  // namespace subak
