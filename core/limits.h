@@ -268,16 +268,16 @@ inline constexpr std::size_t kMetricAccounts = 10'000;
 // A search for a gang of several shapes first places shape by shape. If that fails, the search
 // places pod by pod, and gives up after it has looked at this many nodes.
 inline constexpr std::size_t kPlaceTries = 4'000;
-// Spare nodes that a gang may ask for in each NVLink domain.
-inline constexpr std::uint32_t kMaxSpareNodes = 64;
-// The most empty NVLink domains of one cluster and product that a policy may leave to gangs, and
-// the most gangs with a ComputeDomain in one domain. A larger policy is refused.
+inline constexpr std::uint32_t kMaxSpareNodes = 64;  // of a gang in each NVLink domain
+// The most that a policy may set; a larger policy is refused. They are empty NVLink domains of a
+// cluster and product for gangs, thousandths of target-share's gain, and gangs with a ComputeDomain
+// in one domain.
 inline constexpr std::uint32_t kMaxKeepWhole = 1'000;
+inline constexpr std::uint32_t kMaxTargetGainMilli = 1'000'000;
 inline constexpr std::uint32_t kMaxCliqueGangs = 64;
 // For a balanced gang, the search tries at most this many numbers of domains, the smallest first.
 inline constexpr std::uint32_t kBalancedTries = 64;
-// The most domains of a balanced gang.
-inline constexpr std::uint32_t kBalancedParts = 1'024;
+inline constexpr std::uint32_t kBalancedParts = 1'024;  // the most domains of a balanced gang
 // The collector counts free room for this many request shapes of a cluster, the most frequent ones.
 inline constexpr std::size_t kSurveyShapes = 16;
 inline constexpr std::size_t kSurveyQueue = 1000;    // jobs at the head of the queue

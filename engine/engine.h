@@ -145,10 +145,10 @@ class Engine {
   // now(). O(jobs + nodes).
   FleetPlan plan(const PlanAsked& asked, const Forecast& forecast, TimeMs t) const;
   // queue() and queue_order() return the first `most` jobs in the order in which the next pass
-  // would take them. Both functions order all n jobs, which costs O(n log n), even for a small
-  // `most`.
+  // would take them. For queue_order(), `as_if` may be another policy, by whose order rule the next
+  // pass would then take the jobs.
   std::vector<JobRow> queue(std::size_t most) const;
-  std::vector<JobId> queue_order(std::size_t most) const;
+  std::vector<JobId> queue_order(std::size_t most, const Policy* as_if = nullptr) const;
   // True if the job waits for its turn at or below this account. An empty path stands for all
   // accounts. O(1).
   bool is_queued_below(JobId id, std::string_view account) const;

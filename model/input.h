@@ -14,6 +14,7 @@
 #include <variant>
 #include <vector>
 
+#include "accounting/second_meters.h"
 #include "core/ids.h"
 #include "core/quantity.h"
 #include "core/text.h"
@@ -315,12 +316,30 @@ struct ClockWrong {
   }
 };
 
+// The values of all decayed meters as of the fact `seq`, as they are if the new half-life of a
+// HalfLifeChange was in force from the start. The service computes the values from the facts
+// (docs/design/0108). The engine then puts the new half-life in force.
+// kConflict: no change that began with the fact `seq` is under way.
+struct HalfLifeRead {
+  static constexpr std::string_view kName = "half_life_read";
+  // HalfLifeChange::seq.
+  std::uint64_t seq = 0;
+  // By account, each once. An account that is not in the list had no usage and no adjustment.
+  std::vector<MeterValues> meters;
+  template <class V>
+  void fields(V& v) {
+    v(1, "seq", seq);
+    v(2, "meters", meters);
+  }
+};
+
 // All kinds of input.
-using Kinds = std::variant<SetCluster, ImportNodes, DrainNode, SetPolicy, SetAccount, DeleteAccount,
-                           SubmitJob, CancelJob, HoldJob, ListBegin, ListComplete, NodeSeen,
-                           NodeGone, PodSeen, PodBound, PodRunning, PodGone, Tick, Pass, Restarted,
-                           Finalize, AcceptClock, DeleteCluster, CallDenied, PodRefused, SeenUntil,
-                           NamespaceSeen, GangGone, GangSeen, ClockWrong, ApplyAccounts>;
+using Kinds =
+    std::variant<SetCluster, ImportNodes, DrainNode, SetPolicy, SetAccount, DeleteAccount,
+                 SubmitJob, CancelJob, HoldJob, ListBegin, ListComplete, NodeSeen, NodeGone,
+                 PodSeen, PodBound, PodRunning, PodGone, Tick, Pass, Restarted, Finalize,
+                 AcceptClock, DeleteCluster, CallDenied, PodRefused, SeenUntil, NamespaceSeen,
+                 GangGone, GangSeen, ClockWrong, ApplyAccounts, HalfLifeRead>;
 
 // One input of any kind. bodies.cc defines copy, move and destruction, as for fact::Body.
 struct Body : Kinds {

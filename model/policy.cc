@@ -26,6 +26,21 @@ std::string names_for(const Policy& policy, std::string_view account) {
 
 }  // namespace
 
+TargetShareRule target_share_rule(const Policy& policy) {
+  TargetShareRule rule;
+  const FairShareSettings& set = policy.fair_share;
+  if (set.gain_milli != 0) rule.gain = static_cast<double>(set.gain_milli) / 1000;
+  if (set.floor_milli != 0) rule.lo = static_cast<double>(set.floor_milli) / 1000;
+  return rule;
+}
+
+void want_half_life(Policy& policy, DurationMs half_life_ms) {
+  HalfLifeChange& change = policy.fair_share.change;
+  if (change.seq != 0 && change.half_life_ms == half_life_ms) return;
+  policy.half_life_ms = half_life_ms;
+  change = {};
+}
+
 bool is_system_namespace(const Policy& policy, std::string_view ns) {
   const auto is_it = [ns](std::string_view pattern) { return matches(pattern, ns); };
   return std::any_of(kSystemNamespaces.begin(), kSystemNamespaces.end(), is_it) ||

@@ -67,22 +67,48 @@ struct PriorityClass {
   friend bool operator==(const PriorityClass&, const PriorityClass&) = default;
 };
 
+// The settings of OrderPolicy::kUsageTick, which models Slurm.
+struct TickSettings {
+  // Slurm's PriorityCalcPeriod.
+  DurationMs ms = 5 * kMinuteMs;
+  // True: Subak charges a job at its end for the time since the last tick.
+  bool charge_end = true;
+  friend bool operator==(const TickSettings&, const TickSettings&) = default;
+};
+
+// A change of the half-life that is under way (docs/design/0108).
+struct HalfLifeChange {
+  // The new half-life; 0: usage will not decay.
+  DurationMs half_life_ms = 0;
+  // The number of the fact that began the change; 0: no change is under way.
+  std::uint64_t seq = 0;
+  friend bool operator==(const HalfLifeChange&, const HalfLifeChange&) = default;
+};
+
+// How past usage counts in the order of jobs, beside the half-life.
+struct FairShareSettings {
+  // The constants of target-share in thousandths (TargetShareRule); 0: the default constant.
+  std::uint32_t gain_milli = 0;
+  std::uint32_t floor_milli = 0;
+  // Only the engine begins and ends a change. A caller may clear it, which cancels the change.
+  HalfLifeChange change;
+  friend bool operator==(const FairShareSettings&, const FairShareSettings&) = default;
+};
+
 // The policy: the settings that all decisions use. One input sets all settings at once
 // (in::SetPolicy, which refuses numbers out of range). docs/design has a page for most settings.
 struct Policy {
   // The order of jobs between accounts (accounting/order.h).
   OrderPolicy order = OrderPolicy::kTargetShare;
-  // The half-life of usage; 0: usage does not decay. The half-life cannot change once usage exists.
+  // The half-life of usage; 0: usage does not decay. If there is usage, an edit of the half-life
+  // begins a HalfLifeChange.
   DurationMs half_life_ms = 7 * kDayMs;
   // Subak releases a hold whose pod is not bound after this time. At least 1 s.
   DurationMs hold_ms = 10 * kMinuteMs;
   // A job that has waited this long and does not fit in its turn may get reserved nodes; 0 = never.
   DurationMs patience_ms = 2 * kHourMs;
-  // `tick_ms` and `tick_charge_end` apply only to OrderPolicy::kUsageTick, which models Slurm.
-  // `tick_ms` is Slurm's PriorityCalcPeriod. If `tick_charge_end` is true, Subak charges a job at
-  // its end for the time since the last tick.
-  DurationMs tick_ms = 5 * kMinuteMs;
-  bool tick_charge_end = true;
+  TickSettings tick;
+  FairShareSettings fair_share;
   // The default for accounts without a setting of their own. True: Subak asks a job to end after
   // its time limit plus `time_limit_grace_ms`. False: a time limit only predicts when the job's
   // GPUs will be free.
@@ -124,8 +150,8 @@ struct Policy {
     v(2, "half_life_ms", half_life_ms);
     v(3, "hold_ms", hold_ms);
     v(4, "patience_ms", patience_ms);
-    v(5, "tick_ms", tick_ms);
-    v(6, "tick_charge_end", tick_charge_end);
+    v(5, "tick_ms", tick.ms);
+    v(6, "tick_charge_end", tick.charge_end);
     v(7, "system_namespaces", system_namespaces);
     v(8, "enforce_time_limits", enforce_time_limits);
     v(9, "time_limit_grace_ms", time_limit_grace_ms);
@@ -140,9 +166,19 @@ struct Policy {
     v(18, "reclaim_max_grace_ms", reclaim_max_grace_ms);
     v(19, "priority_classes", priority_classes);
     v(20, "refund_lost_work_ms", refund_lost_work_ms);
+    v(21, "target_gain_milli", fair_share.gain_milli);
+    v(22, "target_floor_milli", fair_share.floor_milli);
+    v(23, "next_half_life_ms", fair_share.change.half_life_ms);
+    v(24, "half_life_change_seq", fair_share.change.seq);
   }
   friend bool operator==(const Policy&, const Policy&) = default;
 };
+
+// Returns the constants of target-share that the policy has.
+TargetShareRule target_share_rule(const Policy& policy);
+// Sets the half-life that an edit asks for. A change to this half-life that is under way stays. A
+// change to another half-life is cancelled.
+void want_half_life(Policy& policy, DurationMs half_life_ms);
 
 // What a caller of an edit of the policy gives beside the policy.
 struct PolicyEdit {

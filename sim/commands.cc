@@ -53,7 +53,7 @@ Result<Policy> make_policy(const SimOptions& options, const std::string& name) {
   if (options.charge_end != "yes" && options.charge_end != "no") {
     return Error{ErrorCode::kInvalid, "charge-end", options.charge_end, "yes or no"};
   }
-  policy.tick_charge_end = options.charge_end == "yes";
+  policy.tick.charge_end = options.charge_end == "yes";
   return policy;
 }
 

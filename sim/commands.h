@@ -67,7 +67,7 @@ struct SimOptions {
   std::string run_times = "predicted";
   // --seed S: the seed of all random numbers.
   std::uint64_t seed = 1;
-  // --charge-end yes|no: Policy::tick_charge_end, only for usage-tick.
+  // --charge-end yes|no: TickSettings::charge_end, only for usage-tick.
   std::string charge_end = "yes";
   // --output table|json.
   std::string output = "table";

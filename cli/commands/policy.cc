@@ -1,4 +1,6 @@
 // subak policy get, set: the settings that all decisions use.
+#include <algorithm>
+
 #include "cli/commands.h"
 #include "cli/text/failure.h"
 #include "cli/text/words.h"
@@ -19,15 +21,49 @@ Table values_table(const v1::PolicyResponse& answer) {
   return table;
 }
 
+v1::PolicyResponse get_policy(Session& s) {
+  return s.call<v1::PolicyResponse>("AdminService/GetPolicy", v1::GetPolicyRequest());
+}
+
+void print_change(Session& s, const v1::PolicyResponse& answer) {
+  if (!answer.has_half_life_change()) return;
+  const auto& change = answer.half_life_change();
+  s.say("halfLife changes to " + change.half_life() +
+        " when all usage is computed again: " + std::to_string(change.facts_read()) + " of " +
+        std::to_string(change.facts()) + " facts are read");
+}
+
+// Returns a place as text; "-": not among the first jobs.
+std::string place(std::int32_t at) { return at == 0 ? "-" : std::to_string(at); }
+
+// Prints the places of the first waiting jobs before and after a change.
+void print_order(Session& s, const v1::PolicyResponse& answer) {
+  if (answer.order().empty()) return;
+  const bool same = std::all_of(answer.order().begin(), answer.order().end(),
+                                [](const auto& job) { return job.before() == job.after(); });
+  if (same) {
+    s.out() << "the order of the first " << answer.order_size() << " waiting jobs stays\n";
+    return;
+  }
+  Table table({{"JOB"},
+               {"ACCOUNT", Align::kLeft, Room::kElastic},
+               {"PLACE BEFORE", Align::kRight},
+               {"PLACE AFTER", Align::kRight}});
+  for (const auto& job : answer.order()) {
+    table.row({job.job(), job.account(), place(job.before()), place(job.after())});
+  }
+  table.print(s.out(), s.form() == Form::kWide);
+}
+
 void add_get(Command policy) {
   auto key = std::make_shared<std::string>();
   Command c = policy.add("get", "show the policy: the settings that all decisions use");
   c.optional_argument("KEY", *key, "only the value of this key");
   c.run([key](Session& s) {
-    const auto answer =
-        s.call<v1::PolicyResponse>("AdminService/GetPolicy", v1::GetPolicyRequest());
+    const auto answer = get_policy(s);
     if (key->empty()) {
       s.show(answer, [&] { return values_table(answer); });
+      print_change(s, answer);
       return kExitDone;
     }
     for (const auto& value : answer.values()) {
@@ -46,6 +82,15 @@ struct SetCommand {
   EditOptions edit;
 };
 
+// Prints what an edit of the half-life did to the change that was under way before.
+void print_half_life(Session& s, const v1::PolicyResponse& before) {
+  if (!before.has_half_life_change()) return;
+  const v1::PolicyResponse now = get_policy(s);
+  if (now.has_half_life_change()) return print_change(s, now);
+  s.say("the change of halfLife to " + before.half_life_change().half_life() +
+        " is no longer under way");
+}
+
 int set_policy(Session& s, const SetCommand& o) {
   v1::SetPolicyRequest request;
   for (const std::string& text : o.changes) {
@@ -60,8 +105,17 @@ int set_policy(Session& s, const SetCommand& o) {
   }
   request.set_reason(o.edit.reason);
   request.set_request_id(o.edit.request_id);
-  request.set_validate_only(o.dry_run);
-  const auto answer = s.call<v1::PolicyResponse>("AdminService/SetPolicy", request);
+  const bool of_half_life = std::any_of(request.changes().begin(), request.changes().end(),
+                                        [](const auto& c) { return c.key() == "halfLife"; });
+  const v1::PolicyResponse before = of_half_life ? get_policy(s) : v1::PolicyResponse();
+  request.set_validate_only(true);
+  auto answer = s.call<v1::PolicyResponse>("AdminService/SetPolicy", request);
+  const bool is_text = s.form() == Form::kTable || s.form() == Form::kWide;
+  if (is_text) print_order(s, answer);
+  if (!o.dry_run) {
+    request.set_validate_only(false);
+    answer = s.call<v1::PolicyResponse>("AdminService/SetPolicy", request);
+  }
   s.show_text(answer, [&] {
     int changed = 0;
     for (const auto& value : answer.values()) {
@@ -72,6 +126,7 @@ int set_policy(Session& s, const SetCommand& o) {
     if (changed == 0) s.out() << "nothing changed\n";
     if (changed > 0 && o.dry_run) s.out() << "dry run: nothing was changed\n";
   });
+  answer.has_half_life_change() || o.dry_run ? print_change(s, answer) : print_half_life(s, before);
   return kExitDone;
 }
 

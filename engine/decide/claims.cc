@@ -145,7 +145,7 @@ std::optional<Placeable> entitled_before(Decision& d, const state::Job& borrower
                                          derive::ReservedUntil& reserved_until, Work& work) {
   if (!derive::reclaims(d.s) || !has_quotas(d.s.tree())) return std::nullopt;
   const ReadyQueue& ready = d.s.jobs().ready();
-  const TargetShareRule rule;
+  const TargetShareRule rule = target_share_rule(d.s.policy());
   ReadyQueue::Pass walk(ready, d.s.tree(), d.s.policy().order, rule, d.s.allocations().tick(),
                         d.s.now());
   for (const ShapeId shape : ready.waiting_shapes()) {
@@ -184,7 +184,7 @@ bool make_claims(Decision& d, PassMemory& memory, Claimants which) {
   if (!some_may_claim(d)) return false;
   const ReadyQueue& ready = d.s.jobs().ready();
   if (ready.size() == 0) return false;
-  const TargetShareRule rule;
+  const TargetShareRule rule = target_share_rule(d.s.policy());
   ReadyQueue::Pass walk(ready, d.s.tree(), d.s.policy().order, rule, d.s.allocations().tick(),
                         d.s.now());
   if (!by_class) block_without_reach(d.s.tree(), kRootAccount, false, walk);

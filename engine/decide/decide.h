@@ -111,6 +111,16 @@ void decide(Decision& d, const in::NodeGone& i);
 void decide(Decision& d, const in::Finalize& i);
 void decide(Decision& d, const in::AcceptClock& i);
 void decide(Decision& d, const in::SetPolicy& i);
+// half_life.cc
+void decide(Decision& d, const in::HalfLifeRead& i);
+// Begins a change of the half-life again, if one is under way and the state has no second meters
+// for it, because the state comes from a checkpoint.
+void begin_half_life_again(Decision& d);
+// Returns the policy to which an edit leads. An edit of the half-life begins or cancels a change if
+// there is usage.
+Policy policy_of_edit(const Decision& d, const Policy& wanted);
+// True if jobs hold or have held GPUs.
+bool has_usage(const State& s);
 void decide(Decision& d, const in::Restarted& i);
 void decide(Decision& d, const in::CallDenied& i);
 // leap.cc

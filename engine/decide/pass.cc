@@ -302,7 +302,7 @@ void reserve_in_order(Decision& d, PassMemory& memory, const std::set<ShapeId>& 
            !has_waited(d, d.s.jobs().at(*ready.oldest(shape)));
   });
   if (others.size() == shapes.size()) return;
-  const TargetShareRule rule;
+  const TargetShareRule rule = target_share_rule(d.s.policy());
   ReadyQueue::Pass walk(ready, d.s.tree(), d.s.policy().order, rule, d.s.allocations().tick(),
                         d.s.now());
   for (const ShapeId shape : others) walk.block_shape(shape);

@@ -39,6 +39,7 @@ PassWalk::PassWalk(Decision& d, const ReservedNodes& reserved_nodes, PassMemory&
       reserved_(std::move(reserved)),
       may_claim_(some_may_claim(d)),
       begun_(freed_point(d)),
+      rule_(target_share_rule(d.s.policy())),
       pass_(d.s.jobs().ready(), d.s.tree(), d.s.policy().order, rule_, d.s.allocations().tick(),
             d.s.now()) {
   for (const ShapeId shape : unknown_shapes()) {

@@ -69,16 +69,16 @@ void decide(Decision& d, const in::SetPolicy& i) {
     return bad("default_time_limit", p.default_time_limit_ms, "want >= 0; 0 = never");
   }
   if (auto error = check_classes(d, p)) return d.refuse(*error, "policy");
-  if (p.tick_ms < kSecondMs) return bad("tick", p.tick_ms, "want at least 1s");
-  const AccountNode& root = d.s.tree().node(kRootAccount);
-  if (p.half_life_ms != d.s.policy().half_life_ms &&
-      (root.alloc() != 0 || d.s.tree().usage_undecayed(kRootAccount, d.s.now()) != GpuTime())) {
+  if (p.tick.ms < kSecondMs) return bad("tick", p.tick.ms, "want at least 1s");
+  const Policy next = policy_of_edit(d, p);
+  if (next == d.s.policy()) return;
+  if (next.fair_share.change.seq != 0 && p.order == OrderPolicy::kUsageTick) {
     return d.refuse({ErrorCode::kPrecondition, "half_life", std::to_string(p.half_life_ms) + "ms",
-                     "it cannot change once there is usage (" +
+                     "with the order usage-tick it cannot change once there is usage (" +
                          std::to_string(d.s.policy().half_life_ms) + "ms is in force)"},
                     "policy");
   }
-  if (p.order == OrderPolicy::kUsageTick && root.alloc() != 0) {
+  if (p.order == OrderPolicy::kUsageTick && d.s.tree().node(kRootAccount).alloc() != 0) {
     return d.refuse({ErrorCode::kPrecondition, "order", "usage-tick",
                      "this baseline counts from an empty fleet: set it before anything runs"},
                     "policy");
@@ -86,8 +86,8 @@ void decide(Decision& d, const in::SetPolicy& i) {
   if (i.edit.validate_only) return;
   const bool moves_ends = p.default_time_limit_ms != d.s.policy().default_time_limit_ms ||
                           p.time_limit_grace_ms != d.s.policy().time_limit_grace_ms;
-  d.emit(fact::PolicySet{p, d.stamp(i.edit.reason)});
-  must(d.s.policy() == p, "the policy is as the edit says");
+  d.emit(fact::PolicySet{next, d.stamp(i.edit.reason)});
+  must(d.s.policy() == next, "the policy is as the edit says");
   if (moves_ends) keep_within_budgets(d);
 }
 
@@ -136,6 +136,7 @@ void decide(Decision& d, const in::Restarted& /*i*/) {
     must(d.s.clusters().at(id).synced == cluster.owned, "a watched cluster lists again");
   }
   for (const auto& [id, cluster] : d.s.clusters().all()) d.tell(note::NewsForgotten{id});
+  begin_half_life_again(d);
   d.set_pass_due(true);
 }
 

@@ -7,6 +7,7 @@
 
 #include "accounting/order.h"
 #include "core/must.h"
+#include "model/policy.h"
 
 namespace subak {
 
@@ -28,6 +29,7 @@ struct QueueCopy::Parts {
   std::uint64_t seq = 0;
   TimeMs time_ms = 0;
   OrderPolicy policy = OrderPolicy::kTargetShare;
+  TargetShareRule rule;
   AccountTree tree;
   std::optional<UsageTick> tick;
   std::unique_ptr<ReadyQueue> ready;
@@ -42,15 +44,21 @@ QueueSnapshot QueueCopy::make() const {
   must(parts_ != nullptr, "a copy of the queue was taken");
   const Parts& p = *parts_;
   return {p.seq, p.time_ms,
-          p.ready->order(p.tree, p.policy, TargetShareRule(), p.tick ? &*p.tick : nullptr,
-                         p.time_ms, p.ready->size())};
+          p.ready->order(p.tree, p.policy, p.rule, p.tick ? &*p.tick : nullptr, p.time_ms,
+                         p.ready->size())};
 }
 
 namespace derive {
 
 std::vector<JobId> queue_order(const State& s, TimeMs t, std::size_t most) {
-  return s.jobs().ready().order(s.tree(), s.policy().order, TargetShareRule(),
-                                s.allocations().tick(), t, most);
+  return queue_order(s, s.policy(), t, most);
+}
+
+std::vector<JobId> queue_order(const State& s, const Policy& policy, TimeMs t, std::size_t most) {
+  const UsageTick* const tick = s.allocations().tick();
+  const bool no_tick = policy.order == OrderPolicy::kUsageTick && tick == nullptr;
+  return s.jobs().ready().order(s.tree(), no_tick ? OrderPolicy::kExact : policy.order,
+                                target_share_rule(policy), tick, t, most);
 }
 
 QueueSnapshot queue_snapshot(const State& s) {
@@ -65,6 +73,7 @@ void copy_queue(const State& s, QueueCopy& into) {
   parts.seq = s.seq();
   parts.time_ms = s.now();
   parts.policy = s.policy().order;
+  parts.rule = target_share_rule(s.policy());
   parts.tree = s.tree();
   parts.tick.reset();
   if (s.allocations().tick() != nullptr) parts.tick = *s.allocations().tick();

@@ -280,7 +280,7 @@ RankStep step_of(const AccountTree& tree, const ReadyQueue::Level& level, double
 
 std::vector<RankStep> ranking(const State& s, const state::Job& job, TimeMs t) {
   const AccountTree& tree = s.tree();
-  const TargetShareRule rule;
+  const TargetShareRule rule = target_share_rule(s.policy());
   ReadyQueue::Pass pass(s.jobs().ready(), tree, s.policy().order, rule, s.allocations().tick(), t);
   std::vector<AccountId> path;
   for (AccountId a = job.leaf; a; a = tree.node(a).parent) path.push_back(a);

@@ -108,12 +108,17 @@ void State::on(const fact::NodeRemoved& f) {
   pass_due_.now = true;
 }
 
-// The half-life is part of every meter, so it may change only while all meters are empty. The
-// decision has checked that.
+// The half-life is part of every meter. If there is usage, MetersSnapshot facts with the new meters
+// follow at once.
 void State::on(const fact::PolicySet& f) {
   claims_.note_outside_event(log_);
   if (f.policy.half_life_ms != tree_.clock().half_life_ms()) {
     tree_.restart_meters(f.policy.half_life_ms, now());
+  }
+  const HalfLifeChange& change = f.policy.fair_share.change;
+  if (change.seq == 0) tree_.second().reset();
+  if (change.seq == seq() && !log_.restoring()) {
+    tree_.second().emplace(change.half_life_ms, now(), tree_.nodes());
   }
   policy_ = f.policy;
   fleet_.set_gpu_headroom(policy_.gpu_headroom);
@@ -121,8 +126,8 @@ void State::on(const fact::PolicySet& f) {
   plan_ends();
   std::unique_ptr<UsageTick> tick;
   if (policy_.order == OrderPolicy::kUsageTick) {
-    tick = std::make_unique<UsageTick>(policy_.half_life_ms, policy_.tick_ms,
-                                       policy_.tick_charge_end, now());
+    tick = std::make_unique<UsageTick>(policy_.half_life_ms, policy_.tick.ms,
+                                       policy_.tick.charge_end, now());
   }
   allocations_.set_tick(std::move(tick));
   pass_due_.now = true;
@@ -279,7 +284,7 @@ void State::on(const fact::ClockAccepted& f) {
 }
 
 void State::on(const fact::MetersSnapshot& f) {
-  must(log_.restoring(), "meters are restored from a checkpoint alone");
+  must(!tree_.second(), "meters are not replaced while second ones run beside them");
   tree_.restore_meters(f.account, {state_of(f.usage), state_of(f.surplus), state_of(f.adjustment),
                                    f.usage_total.get(), f.usage_as_of_ms});
 }

@@ -11,7 +11,7 @@
 namespace subak::state {
 namespace {
 
-fact::MetersSnapshot::Meter snapshot_of(const DecayedMeter::State& s) {
+fact::MetersSnapshot::Meter stored(const DecayedMeter::State& s) {
   return {s.a, s.shift, s.rate, s.peak_rate, {s.whole_gpu_s, s.whole_rest}, s.since};
 }
 
@@ -44,15 +44,7 @@ void snapshot_budgets(const AccountTree& tree, const FactSink& sink) {
 // meters.
 void snapshot_meters(const AccountTree& tree, const FactSink& sink) {
   for (AccountId id = kRootAccount; id < tree.next_id(); ++id.value) {
-    const AccountMeters::State meters = tree.node(id).meters.state();
-    fact::MetersSnapshot m;
-    m.account = id;
-    m.usage = snapshot_of(meters.usage);
-    m.surplus = snapshot_of(meters.surplus);
-    m.adjustment = snapshot_of(meters.adjustment);
-    m.usage_total = StoredGpuTime::of(meters.usage_total);
-    m.usage_as_of_ms = meters.usage_as_of;
-    sink(m);
+    sink(meters_snapshot(id, tree.node(id).meters.state()));
   }
 }
 
@@ -72,6 +64,15 @@ void snapshot_ledger(const Ledger& ledger, const FactSink& sink) {
 }
 
 }  // namespace
+
+fact::MetersSnapshot meters_snapshot(AccountId id, const AccountMeters::State& meters) {
+  return {id,
+          stored(meters.usage),
+          stored(meters.surplus),
+          stored(meters.adjustment),
+          StoredGpuTime::of(meters.usage_total),
+          meters.usage_as_of};
+}
 
 fact::RequestSnapshot request_snapshot(const RequestKey& key, const RememberedRequest& r) {
   return {std::string(key.id),    r.at_ms,    r.job,    r.account, r.revision,

@@ -41,6 +41,8 @@ void snapshot_last(const State& s, const FactSink& sink, SnapshotParts what);
 
 // Returns the NodeBilled fact of one node up to `as_of`. The node must exist.
 fact::NodeBilled billed(const State& s, NodeId id, TimeMs as_of);
+// Returns the fact with the meters of one account.
+fact::MetersSnapshot meters_snapshot(AccountId id, const AccountMeters::State& meters);
 // Returns the fact of a remembered request.
 fact::RequestSnapshot request_snapshot(const RequestKey& key, const RememberedRequest& request);
 

@@ -16,6 +16,8 @@ constexpr auto kNodeList = static_cast<std::int64_t>(limits::kMaxNodeListItems);
 constexpr auto kTerms = static_cast<std::int64_t>(limits::kMaxSelectorTerms);
 constexpr auto kNodeGpus = static_cast<std::int64_t>(limits::kMaxGpusPerNode);
 constexpr std::int64_t kSlicesPerGpu = 7, kMaxPort = 65'535, kPods = limits::kMaxPodsPerJob;
+// Accounts that were removed have meters too.
+constexpr std::int64_t kMeters = 20 * static_cast<std::int64_t>(limits::kMaxAccounts);
 constexpr std::int64_t kLeast = INT64_MIN, kMost = INT64_MAX, kMost32 = UINT32_MAX;
 
 // All fields except wishes of gangs. kLeast: another rule refuses values that are too small.
@@ -62,6 +64,7 @@ constexpr std::array kOwnRows{
     Row{"gpus_unknown_ms", "", 0, limits::kMaxTimeMs},
     Row{"grace_ms", "", 0, limits::kMaxTimeLimitMs},
     Row{"groups", "", 0, kPods},
+    Row{"half_life_change_seq", "", 0, kMost - 1},
     Row{"half_life_ms", "", kLeast, limits::kMaxTimeLimitMs},
     Row{"hold_ms", "", kLeast, limits::kMaxTimeLimitMs},
     Row{"host_ip", "", 0, kName},
@@ -79,6 +82,7 @@ constexpr std::array kOwnRows{
     Row{"memory_bytes", "", 0, limits::kMaxMemoryBytes},
     Row{"memory_per_gpu_bytes", "", 0, limits::kMaxMemoryBytes},
     Row{"message", "", 0, static_cast<std::int64_t>(limits::kMaxMessageBytes)},
+    Row{"meters", "", 0, kMeters},
     Row{"mig", "", 0, kNodeList},
     Row{"mig_gpus", "", 0, kNodeGpus},
     Row{"milligpu", "", kLeast, kMost},  // amounts: accounting/tree_check.cc
@@ -88,6 +92,7 @@ constexpr std::array kOwnRows{
     Row{"namespaces", "spec", 0, static_cast<std::int64_t>(limits::kMaxNamespacesPerAccount)},
     Row{"node", "", 0, kName},
     Row{"node_selector", "", 0, kTerms},
+    Row{"next_half_life_ms", "", 0, limits::kMaxTimeLimitMs},
     Row{"nodes", "", 0, static_cast<std::int64_t>(limits::kMaxNodes)},
     Row{"not_ready_since_ms", "", 0, limits::kMaxTimeMs},
     Row{"ns", "", 0, kName},
@@ -122,10 +127,13 @@ constexpr std::array kOwnRows{
     Row{"reserve_jobs", "", 0, limits::kMaxReserveJobs},
     Row{"revision", "", kLeast, kMost - 1},  // any but the current one is a conflict
     Row{"running_at_ms", "", 0, limits::kMaxTimeMs},
+    Row{"seq", "", 0, kMost - 1},
     Row{"shares", "", kLeast, kMost},  // accounting/tree_check.cc
     Row{"subject", "", 0, kName},
     Row{"system_namespaces", "", 0, static_cast<std::int64_t>(limits::kMaxNamespaceModes)},
     Row{"taints", "", 0, kNodeList},
+    Row{"target_floor_milli", "", 0, 1000},
+    Row{"target_gain_milli", "", 0, limits::kMaxTargetGainMilli},
     Row{"tick_ms", "", kLeast, limits::kMaxTimeLimitMs},
     Row{"time_limit_grace_ms", "", kLeast, limits::kMaxTimeLimitMs},
     Row{"time_limit_ms", "", kLeast, limits::kMaxTimeLimitMs},

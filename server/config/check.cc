@@ -172,7 +172,7 @@ std::optional<Error> check_config(const Config& config) {
 Policy Config::policy_over(const Policy& stored) const {
   Policy policy = stored;
   if (order) policy.order = *order;
-  if (half_life_ms) policy.half_life_ms = *half_life_ms;
+  if (half_life_ms) want_half_life(policy, *half_life_ms);
   if (hold_ms) policy.hold_ms = *hold_ms;
   if (patience_ms) policy.patience_ms = *patience_ms;
   if (reserve_jobs) policy.reserve_jobs = *reserve_jobs;
@@ -182,8 +182,10 @@ Policy Config::policy_over(const Policy& stored) const {
   if (refund_lost_work_ms) policy.refund_lost_work_ms = *refund_lost_work_ms;
   if (keep_whole) policy.keep_whole = *keep_whole;
   if (clique_gangs) policy.clique_gangs = *clique_gangs;
-  if (cpu_per_gpu_milli) policy.gpu_headroom.cpu_milli = *cpu_per_gpu_milli;
-  if (memory_per_gpu_bytes) policy.gpu_headroom.memory_bytes = *memory_per_gpu_bytes;
+  if (headroom.cpu_milli) policy.gpu_headroom.cpu_milli = *headroom.cpu_milli;
+  if (headroom.memory_bytes) policy.gpu_headroom.memory_bytes = *headroom.memory_bytes;
+  if (target_share.gain_milli) policy.fair_share.gain_milli = *target_share.gain_milli;
+  if (target_share.floor_milli) policy.fair_share.floor_milli = *target_share.floor_milli;
   if (enforce_time_limits) policy.enforce_time_limits = *enforce_time_limits;
   if (time_limit_grace_ms) policy.time_limit_grace_ms = *time_limit_grace_ms;
   if (default_time_limit_ms) policy.default_time_limit_ms = *default_time_limit_ms;

@@ -97,6 +97,14 @@ struct AlignmentConfig {
 };
 
 // All values of the configuration, with their defaults.
+// Values of Policy::gpu_headroom and Policy::fair_share. An unset value leaves the stored value.
+struct HeadroomConfig {
+  std::optional<std::int64_t> cpu_milli, memory_bytes;
+};
+struct TargetShareConfig {
+  std::optional<std::uint32_t> gain_milli, floor_milli;
+};
+
 struct Config {
   // Where the state is: the path of a file, or the address of a database.
   std::string state = "var/subak.db";
@@ -156,7 +164,8 @@ struct Config {
   std::optional<DurationMs> reclaim_min_run_ms, reclaim_max_grace_ms, refund_lost_work_ms;
   std::optional<std::uint32_t> keep_whole;
   std::optional<std::uint32_t> clique_gangs;
-  std::optional<std::int64_t> cpu_per_gpu_milli, memory_per_gpu_bytes;
+  HeadroomConfig headroom;
+  TargetShareConfig target_share;
   std::optional<bool> enforce_time_limits;
   std::optional<DurationMs> time_limit_grace_ms, default_time_limit_ms;
 

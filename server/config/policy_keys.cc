@@ -1,9 +1,11 @@
 #include "server/config/policy_keys.h"
 
 #include <algorithm>
+#include <cmath>
 #include <iterator>
 #include <set>
 
+#include "core/decimal.h"
 #include "core/duration.h"
 #include "core/must.h"
 #include "server/config/settings.h"
@@ -37,6 +39,12 @@ std::string cpu(const Policy& p) {
   const std::int64_t milli = p.gpu_headroom.cpu_milli;
   return milli == 0 ? "0" : std::to_string(milli) + "m";
 }
+std::string gain(const Policy& p) {
+  return format_milligpu(std::llround(target_share_rule(p).gain * 1000));
+}
+std::string lowest(const Policy& p) {
+  return format_milligpu(std::llround(target_share_rule(p).lo * 1000));
+}
 std::string order(const Policy& p) { return std::string(enum_name(p.order)); }
 std::string memory(const Policy& p) { return std::to_string(p.gpu_headroom.memory_bytes); }
 std::string reclaim(const Policy& p) { return p.reclaim ? "on" : "off"; }
@@ -45,6 +53,10 @@ std::string enforce(const Policy& p) { return p.enforce_time_limits ? "true" : "
 constexpr Key kKeys[] = {
     {"order", order, set_in<&Config::order>},
     {"halfLife", half_life, set_in<&Config::half_life_ms>},
+    {"targetShareGain", gain,
+     [](const Config& c) { return c.target_share.gain_milli.has_value(); }},
+    {"targetShareFloor", lowest,
+     [](const Config& c) { return c.target_share.floor_milli.has_value(); }},
     {"hold", duration<&Policy::hold_ms>, set_in<&Config::hold_ms>},
     {"patience", duration<&Policy::patience_ms>, set_in<&Config::patience_ms>},
     {"reserveJobs", number<&Policy::reserve_jobs>, set_in<&Config::reserve_jobs>},
@@ -56,8 +68,8 @@ constexpr Key kKeys[] = {
      set_in<&Config::refund_lost_work_ms>},
     {"keepWhole", number<&Policy::keep_whole>, set_in<&Config::keep_whole>},
     {"cliqueGangs", number<&Policy::clique_gangs>, set_in<&Config::clique_gangs>},
-    {"cpuPerGpu", cpu, set_in<&Config::cpu_per_gpu_milli>},
-    {"memoryPerGpu", memory, set_in<&Config::memory_per_gpu_bytes>},
+    {"cpuPerGpu", cpu, [](const Config& c) { return c.headroom.cpu_milli.has_value(); }},
+    {"memoryPerGpu", memory, [](const Config& c) { return c.headroom.memory_bytes.has_value(); }},
     {"enforceTimeLimits", enforce, set_in<&Config::enforce_time_limits>},
     {"timeLimitGrace", duration<&Policy::time_limit_grace_ms>,
      set_in<&Config::time_limit_grace_ms>},

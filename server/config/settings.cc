@@ -65,16 +65,6 @@ Found set_own_pod(Config& c, std::string_view v) {
   return error;
 }
 
-Found set_prometheus(Config& c, std::string_view v) {
-  const bool url = v.starts_with("http://") || v.starts_with("https://");
-  const bool plain = v.find_first_of(" ?#@") == std::string_view::npos;
-  if (!url || !plain || v.ends_with("//") || v.size() > limits::kMaxTextBytes) {
-    return bad_value(v, "a URL such as http://prometheus.monitoring.svc:9090");
-  }
-  c.prometheus = v;
-  return std::nullopt;
-}
-
 template <class E, std::optional<E> Config::*field>
 Found set_enum(Config& c, std::string_view v) {
   const Result<E> parsed = read_enum<E>(v);
@@ -135,6 +125,14 @@ Found set_half_life(Config& c, std::string_view v) {
   return error;
 }
 
+Found set_gain(Config& c, std::string_view v) {
+  constexpr auto kMost = limits::kMaxTargetGainMilli;
+  return read_constant(v, kMost, TargetShareRule().gain, c.target_share.gain_milli);
+}
+Found set_floor(Config& c, std::string_view v) {
+  return read_constant(v, 1000, TargetShareRule().lo, c.target_share.floor_milli);
+}
+
 Found add_gpu_kind(Config& c, std::string_view v) {
   const std::size_t slash = v.find('/');
   if (slash == std::string_view::npos || slash == 0 || slash + 1 == v.size() ||
@@ -142,18 +140,6 @@ Found add_gpu_kind(Config& c, std::string_view v) {
     return bad_value(v, "an extended resource such as example.com/gpu");
   }
   c.gpu_kinds.emplace_back(v);
-  return std::nullopt;
-}
-
-Found add_fatal_condition(Config& c, std::string_view v) {
-  if (v.empty() || v.size() > limits::kMaxNameBytes) {
-    return bad_value(v, "the type of a node condition such as GpuNvlinkWatch");
-  }
-  if (!c.fatal_conditions) c.fatal_conditions.emplace();
-  if (c.fatal_conditions->size() >= limits::kMaxNodeListItems) {
-    return bad_value(v, "at most " + std::to_string(limits::kMaxNodeListItems) + " conditions");
-  }
-  c.fatal_conditions->emplace_back(v);
   return std::nullopt;
 }
 
@@ -274,7 +260,7 @@ Found set_cpu_per_gpu(Config& c, std::string_view v) {
   if (!cpu || cpu->nano < 0 || cpu->milli() > limits::kMaxCpuMilli) {
     return bad_value(v, "CPUs such as 8 or 7500m; 0 is none");
   }
-  c.cpu_per_gpu_milli = cpu->milli();
+  c.headroom.cpu_milli = cpu->milli();
   return std::nullopt;
 }
 
@@ -283,7 +269,7 @@ Found set_memory_per_gpu(Config& c, std::string_view v) {
   if (!memory || memory->nano < 0 || memory->units() > limits::kMaxMemoryBytes) {
     return bad_value(v, "memory such as 64Gi; 0 is none");
   }
-  c.memory_per_gpu_bytes = memory->units();
+  c.headroom.memory_bytes = memory->units();
   return std::nullopt;
 }
 
@@ -356,6 +342,12 @@ constexpr std::array kSettings{
             false, false, set_order},
     Setting{"halfLife", "--half-life", "DURATION", "half-life of past usage, or infinite", false,
             false, set_half_life},
+    Setting{"targetShareGain", "--target-share-gain", "NUMBER",
+            "how strongly usage above quota lowers an account's target under target-share", false,
+            false, set_gain},
+    Setting{"targetShareFloor", "--target-share-floor", "NUMBER",
+            "the least target of an account under target-share, as a part of its share", false,
+            false, set_floor},
     Setting{"hold", "--hold", "DURATION", "how long a job may hold GPUs before its pods are bound",
             false, false, set_duration<&Config::hold_ms, Range{kSecondMs, 30 * kDayMs}>},
     Setting{"patience", "--patience", "DURATION",

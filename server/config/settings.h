@@ -55,6 +55,14 @@ Result<ClusterConfig> read_cluster(std::string_view text);
 Result<PriorityClass> read_class(std::string_view text);
 // Adds the class. Refuses a second class with this name or value.
 std::optional<Error> add_class(Config& config, PriorityClass one);
+// Reads a constant of target-share: a number from 0.001 to `most` thousandths with three decimals.
+// Sets `out` to thousandths, or to 0 if the number is `usual`, the default.
+std::optional<Error> read_constant(std::string_view text, std::uint32_t most, double usual,
+                                   std::optional<std::uint32_t>& out);
+// Sets Config::prometheus. Refuses anything but the URL of a server.
+std::optional<Error> set_prometheus(Config& config, std::string_view text);
+// Adds to Config::fatal_conditions. Refuses too many.
+std::optional<Error> add_fatal_condition(Config& config, std::string_view text);
 // Reads a class's value, a whole number.
 Result<std::int32_t> read_class_value(std::string_view text);
 // Adds the mode of one namespace to the cluster's sorted list. Refuses a second mode for the same

@@ -4,6 +4,7 @@
 #include <charconv>
 #include <utility>
 
+#include "core/decimal.h"
 #include "core/limits.h"
 #include "core/printable.h"
 #include "model/policy.h"
@@ -226,6 +227,40 @@ std::optional<Error> check_pod(std::string_view v) {
     name.remove_prefix(dot == std::string_view::npos ? name.size() : dot + 1);
   }
   if (!good) return bad_value(v, "NAMESPACE/NAME of a pod, such as subak-system/subak-0");
+  return std::nullopt;
+}
+
+std::optional<Error> read_constant(std::string_view text, std::uint32_t most, double usual,
+                                   std::optional<std::uint32_t>& out) {
+  const Result<MilliGpu> parsed = parse_milligpu(text, "");
+  if (!parsed || *parsed < 1 || *parsed > most) {
+    return bad_value(
+        text, "a number from 0.001 to " + format_milligpu(most) + " with at most three decimals");
+  }
+  const bool is_usual = static_cast<double>(*parsed) == usual * 1000;
+  out = is_usual ? 0 : static_cast<std::uint32_t>(*parsed);
+  return std::nullopt;
+}
+
+std::optional<Error> set_prometheus(Config& config, std::string_view text) {
+  const bool url = text.starts_with("http://") || text.starts_with("https://");
+  const bool plain = text.find_first_of(" ?#@") == std::string_view::npos;
+  if (!url || !plain || text.ends_with("//") || text.size() > limits::kMaxTextBytes) {
+    return bad_value(text, "a URL such as http://prometheus.monitoring.svc:9090");
+  }
+  config.prometheus = text;
+  return std::nullopt;
+}
+
+std::optional<Error> add_fatal_condition(Config& config, std::string_view text) {
+  if (text.empty() || text.size() > limits::kMaxNameBytes) {
+    return bad_value(text, "the type of a node condition such as GpuNvlinkWatch");
+  }
+  if (!config.fatal_conditions) config.fatal_conditions.emplace();
+  if (config.fatal_conditions->size() >= limits::kMaxNodeListItems) {
+    return bad_value(text, "at most " + std::to_string(limits::kMaxNodeListItems) + " conditions");
+  }
+  config.fatal_conditions->emplace_back(text);
   return std::nullopt;
 }
 

@@ -138,6 +138,7 @@ void Service::Impl::make_runtime() {
   };
   options.fatal = fatal;
   runtime = std::make_unique<Runtime>(std::move(options), *store, clock);
+  half_life = std::make_unique<HalfLifeReader>(*runtime, *store);
   make_api();
 }
 
@@ -168,6 +169,7 @@ void Service::Impl::make_api() {
   api_options.reads.policy_with = [this](const Policy& policy, const auto& changes) {
     return policy_with(config, policy, changes);
   };
+  api_options.reads.half_life_facts = [this] { return half_life->facts_read(); };
   if (!config.prometheus.empty()) api_options.activity = &activity;
   api_options.show_idle_holders = config.show_idle_holders;
   if (known) {
@@ -261,14 +263,14 @@ void Service::Impl::released(const Released& batch) {
 
 // The View has a new list of clusters if any of them has changed.
 void Service::Impl::tell_known_as(const View& view) {
-  if (view.clusters == told_clusters) return;
-  told_clusters = view.clusters;
+  if (view.clusters == told.clusters) return;
+  told.clusters = view.clusters;
   KnownAs known_as;
   for (const ClusterView& cluster : *view.clusters) {
     if (!cluster.known_as.empty()) known_as[cluster.name] = cluster.known_as;
   }
-  if (known_as == told) return;
-  told = known_as;
+  if (known_as == told.known_as) return;
+  told.known_as = known_as;
   shared->tell(known_as);
 }
 
@@ -304,6 +306,7 @@ std::optional<Error> Service::Impl::lead() {
                           {"seq", state->seq},
                           {"checkpoint", state->checkpoint_seq},
                           {"tail_facts", state->tail_facts}});
+  half_life->start();
   if (auto error = known ? record_data_loss(*known, *runtime) : std::nullopt) return error;
   const bool took_over = shared != nullptr && shared->took_over() && state->seq > 0;
   return took_over ? say_not_put_in() : configure(config, *runtime, *store);
@@ -383,6 +386,7 @@ void Service::Impl::stop() {
   recovered = false;
   if (http) http->stop();
   audit.reset();
+  if (half_life) half_life->stop();
   watchdog.reset();
   if (runtime) runtime->stop();
   if (shared != nullptr)

@@ -16,6 +16,7 @@
 #include "server/api/api.h"
 #include "server/http/routes.h"
 #include "server/leader/durable_mark.h"
+#include "server/leader/half_life_reader.h"
 #include "server/leader/standby.h"
 #include "server/metrics/events.h"
 #include "server/metrics/ledger_audit.h"
@@ -136,6 +137,8 @@ struct Service::Impl {
   std::shared_ptr<const PriceList> prices;
   std::unique_ptr<Follower> follower;
   std::unique_ptr<Runtime> runtime;
+  // Made with `runtime`. Its thread starts when this process leads.
+  std::unique_ptr<HalfLifeReader> half_life;
   std::unique_ptr<ApiServer> api;
   std::unique_ptr<Watchdog> watchdog;
   std::unique_ptr<metrics::LedgerAudit> audit;
@@ -151,10 +154,12 @@ struct Service::Impl {
   std::unique_ptr<ActivityObserver> observer;
   // nullptr: no own pod is configured.
   std::unique_ptr<PodLabel> pod_label;
-  // The clusters and user names that were sent to the other replicas last. Only the loop's thread
-  // uses these members.
-  std::shared_ptr<const std::vector<ClusterView>> told_clusters;
-  KnownAs told;
+  // What was sent to the other replicas last. Only the loop's thread uses it.
+  struct Told {
+    std::shared_ptr<const std::vector<ClusterView>> clusters;
+    KnownAs known_as;
+  };
+  Told told;
   // True: other threads may use all parts above, except the edges.
   std::atomic<bool> recovered{false};
   // True: other threads may use the edges too.

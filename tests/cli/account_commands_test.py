@@ -4,6 +4,7 @@
 Usage: account_commands_test.py PATH_TO_SUBAK PATH_TO_SUBAKD
 """
 
+import json
 import os
 import re
 import subprocess
@@ -120,6 +121,27 @@ class Accounts(Service):
         self.fails(4, "policy", "set", "nothing=1", "--reason", "x")
         self.assertIn("each key once", self.fails(1, "policy", "set", "hold=2m", "hold=3m", "--reason", "x"))
         self.ok("policy", "set", f"patience={before}", "keepWhole=0", "--reason", "back")
+
+    def test_policy_shows_the_order_first(self):
+        cluster = self.cluster()
+        few, many = self.account(), self.account()
+        held = [self.submit(cluster, many, "--gpus", "8") for _ in range(2)]  # all GPUs
+        first = self.submit(cluster, many, "--gpus", "1")
+        second = self.submit(cluster, few, "--gpus", "1")
+        set_it = "policy", "set", "order=fifo", "--reason", "x"
+        out = self.ok(*set_it, "--dry-run")
+        self.assertRegex(out, rf"{second} +{few} +1 +2\n")
+        self.assertRegex(out, rf"{first} +{many} +2 +1\n")
+        self.assertIn("order: target-share -> fifo\ndry run: nothing was changed", out)
+        answer = json.loads(self.ok(*set_it, "--output", "json"))
+        self.assertEqual([(place["job"], place["before"], place["after"]) for place in answer["order"]],
+                         [(second, 1, 2), (first, 2, 1)])
+        self.assertIn("the order of the first 2 waiting jobs stays", self.ok("policy", "set", "hold=2m", "--reason", "x"))
+        self.ok("policy", "set", "order=target-share", "targetShareGain=8", "--reason", "back")
+        self.assertEqual(self.ok("policy", "get", "targetShareGain").strip(), "8")
+        self.assertIn("from 0.001", self.fails(1, "policy", "set", "targetShareFloor=0", "--reason", "x"))
+        for job in (*held, first, second):
+            self.ok("job", "cancel", job)
 
     def test_delete_waits_for_the_jobs_of_a_drained_account(self):
         cluster, name = self.cluster(), self.account()

@@ -193,8 +193,8 @@ ignoreCheckpoint: true
 
 TEST(Yaml, WhatIsKeptBesideGpusIsAQuantity) {
   const Config c = accepted("cpuPerGpu: 7500m\nmemoryPerGpu: 64Gi\n");
-  EXPECT_EQ(c.cpu_per_gpu_milli, 7500);
-  EXPECT_EQ(c.memory_per_gpu_bytes, std::int64_t{64} << 30);
+  EXPECT_EQ(c.headroom.cpu_milli, 7500);
+  EXPECT_EQ(c.headroom.memory_bytes, std::int64_t{64} << 30);
   const Policy policy = c.policy_over(Policy());
   EXPECT_EQ(policy.gpu_headroom.cpu_milli, 7500);
   EXPECT_EQ(policy.gpu_headroom.memory_bytes, std::int64_t{64} << 30);

@@ -1,9 +1,13 @@
 #include "server/api/calls/admin_service.h"
 
+#include <algorithm>
+#include <map>
 #include <memory>
 #include <utility>
 
+#include "core/duration.h"
 #include "core/limits.h"
+#include "core/text.h"
 #include "model/fact.h"
 #include "placement/fleet/views.h"
 #include "server/api/calls/known_as.h"
@@ -256,6 +260,37 @@ void put_values(const ApiOptions& options, const Policy& before, const Policy& n
   }
 }
 
+// The jobs at the head of the queue whose places SetPolicy returns.
+constexpr std::size_t kPlaces = 20;
+
+// Writes the places of the first jobs by the policy in force and by `next`.
+void put_places(const Engine& engine, const Policy& next, v1::PolicyResponse* out) {
+  std::map<JobId, v1::PolicyResponse::Place*> places;
+  const auto place_of = [&](JobId id) {
+    const auto [it, is_new] = places.try_emplace(id);
+    if (is_new) {
+      it->second = out->add_order();
+      it->second->set_job(text::job_id_text(id));
+      if (const auto row = engine.job(id, false)) it->second->set_account(row->account);
+    }
+    return it->second;
+  };
+  std::int32_t at = 0;
+  for (const JobId id : engine.queue_order(kPlaces)) place_of(id)->set_before(++at);
+  at = 0;
+  for (const JobId id : engine.queue_order(kPlaces, &next)) place_of(id)->set_after(++at);
+}
+
+void put_change(const Shared& shared, DurationMs half_life_ms, std::uint64_t seq,
+                v1::PolicyResponse* out) {
+  v1::PolicyResponse::HalfLifeChange* const change = out->mutable_half_life_change();
+  change->set_half_life(half_life_ms == 0 ? "infinite" : format_duration(half_life_ms));
+  change->set_facts(static_cast<std::int64_t>(seq));
+  if (!shared.options.reads.half_life_facts) return;
+  const std::uint64_t read = shared.options.reads.half_life_facts();
+  change->set_facts_read(static_cast<std::int64_t>(std::min(read, seq)));
+}
+
 Result<Policy> with_changes(const ApiOptions& options, const Policy& now, const Changes& changes) {
   if (options.reads.policy_with) return options.reads.policy_with(now, changes);
   return Error{ErrorCode::kNotFound, "changes", "", "this service has no keys of the policy"};
@@ -269,6 +304,8 @@ AdminService::Reactor* AdminService::GetPolicy(Context* context, const v1::GetPo
   if (!call.allow(Role::kViewer)) return call.reactor();
   return call.read([out, &shared = shared_](const Engine& engine) -> std::optional<Error> {
     put_values(shared.options, engine.policy(), engine.policy(), out);
+    const HalfLifeChange& change = engine.policy().fair_share.change;
+    if (change.seq != 0) put_change(shared, change.half_life_ms, change.seq, out);
     return std::nullopt;
   });
 }
@@ -300,6 +337,13 @@ AdminService::Reactor* AdminService::SetPolicy(Context* context, const v1::SetPo
       return;
     }
     edit.policy = *next;
+    put_places(engine, edit.policy, out);
+    const DurationMs half_life_ms = edit.policy.half_life_ms;
+    const bool is_used = engine.accounts().usage_undecayed(kRootAccount, engine.now()) != GpuTime();
+    if (half_life_ms != engine.policy().half_life_ms && is_used) {
+      put_change(shared, half_life_ms, engine.seq(), out);
+      out->mutable_half_life_change()->set_facts_read(0);
+    }
     call.post(edit, fingerprint_of(*in), [edit, out, &shared](const Reply& reply) {
       out->set_repeated_request(reply.repeated);
       const Policy& before = reply.repeated ? edit.policy : edit.edit.expected;

@@ -69,6 +69,8 @@ struct ServiceReads {
   std::function<Result<Policy>(const Policy&,
                                const std::vector<std::pair<std::string, std::string>>&)>
       policy_with;
+  // Returns how many facts this process has read for the change of the half-life that is under way.
+  std::function<std::uint64_t()> half_life_facts;
 };
 
 // The options of the API server.

@@ -192,7 +192,7 @@ TEST(Codec, ZeroIsKeptWhereTheDefaultIsNot) {
   fact::PolicySet policy;
   policy.policy = Policy{};
   policy.policy.half_life_ms = 0;
-  policy.policy.tick_charge_end = false;
+  policy.policy.tick.charge_end = false;
   fact::NodeSet node;
   node.spec.ready = false;
   std::string bytes;
