@@ -88,6 +88,9 @@ struct AccountSpec {
   // GPU time that the account may spend in each period, as a list (accounting/budget/budget.h). An
   // empty text has no budgets.
   std::string budgets;
+  // How long a job of the account is planned to run if it has no time limit. 0: the account above
+  // decides, and above the root the policy.
+  DurationMs default_time_limit_ms = 0;
 
   template <class V>
   void fields(V& v) {
@@ -105,6 +108,7 @@ struct AccountSpec {
     v(12, "job_limits", job_limits);
     v(13, "user_limits", user_limits);
     v(14, "budgets", budgets);
+    v(15, "default_time_limit_ms", default_time_limit_ms);
   }
   friend bool operator==(const AccountSpec&, const AccountSpec&) = default;
 };

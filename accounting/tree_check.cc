@@ -206,6 +206,10 @@ std::optional<Error> AccountTree::check(const AccountSpec& spec) const {
   if (auto error = check_amounts(spec.limit, "limit")) return error;
   if (auto borrow = parse_borrow(spec.borrow, "borrow"); !borrow) return borrow.error();
   if (auto error = check_lend(spec)) return error;
+  if (spec.default_time_limit_ms < 0 || spec.default_time_limit_ms > limits::kMaxTimeLimitMs) {
+    return invalid("default_time_limit", std::to_string(spec.default_time_limit_ms) + "ms",
+                   "want at least 1ms, or 0 to inherit");
+  }
   if (auto limits = parse_job_limits(spec.job_limits, "job_limits"); !limits) return limits.error();
   const auto user_limits = parse_user_limits(spec.user_limits, "user_limits");
   if (!user_limits) return user_limits.error();

@@ -115,13 +115,23 @@ ProductDemand demand_of(const Context& c, const PodShape& shape, MilliGpu amount
 
 namespace {
 
-// What limits on jobs count of the pod's job. Without a time limit, the policy's default says how
-// long the job is expected to run.
+// How long a pod without a time limit is planned to run; 0: there is no default.
+DurationMs default_limit(const Context& c, const Pod& pod) {
+  const DurationMs own = c.view.accounts->default_time_limit(leaf_path(c, pod));
+  return own != 0 ? own : c.view.policy.default_time_limit_ms;
+}
+
+// What limits on jobs count of the pod's job. Without a time limit, the default of its accounts or
+// of the policy says how long the job is expected to run. Without a default, a job below a budget
+// with a period is planned until the end of the present period, which the view does not know.
 JobDemand job_demand(const Context& c, const Pod& pod) {
   JobDemand job;
   job.jobs = 1;
   job.time_limit_ms = pod.time_limit_ms;
-  job.planned_ms = job.time_limit_ms != 0 ? job.time_limit_ms : c.view.policy.default_time_limit_ms;
+  job.civil = !c.view.policy.books.budget_zone.empty();
+  job.planned_ms = pod.time_limit_ms != 0 ? pod.time_limit_ms : default_limit(c, pod);
+  const bool by_period = c.view.accounts->has_budget_period(leaf_path(c, pod));
+  if (job.planned_ms == 0 && by_period) job.planned_ms = 1;
   return job;
 }
 
@@ -190,6 +200,32 @@ void warn_of_drain(const Context& c, const Pod& pod, Decision& d) {
   d.warn(cut_text(name_of(*drain->row)) +
          " is draining and accepts no new jobs: this pod waits until an operator resumes it, "
          "unless it belongs to a job that was there before");
+}
+
+namespace {
+
+// True if an account at or above this path has a hard budget.
+bool has_hard_budget(const AccountsView& accounts, std::string_view path) {
+  for (;;) {
+    const AccountsView::Row* const row = accounts.of_path(path);
+    const bool has_some = row != nullptr && row->extra != nullptr && !row->extra->budgets.empty();
+    if (has_some && !row->extra->budgets.front().budget.soft) return true;  // hard ones come first
+    if (path.empty()) return false;
+    const auto end = path.find_last_of("./");
+    path = end == std::string_view::npos ? std::string_view() : path.substr(0, end);
+  }
+}
+
+}  // namespace
+
+void warn_of_no_limit(const Context& c, const Pod& pod, Decision& d) {
+  const std::string path = leaf_path(c, pod);
+  if (pod.time_limit_ms != 0 || !has_hard_budget(*c.view.accounts, path)) return;
+  const DurationMs ms = default_limit(c, pod);
+  d.warn("without " + std::string(names::kTimeLimit) +
+         ", this pod holds GPU-hours of its budgets " +
+         (ms != 0 ? "for " + format_duration(ms) : std::string("until a period ends")) +
+         "; a minute before that, it holds as many again, or Subak asks it to end");
 }
 
 }  // namespace subak::policy

@@ -146,6 +146,8 @@ std::optional<Decision> not_entitled(const Context& c, const Pod& pod, const std
 // Adds a warning to `d` if an account is draining but the pod is allowed.
 void warn_of_drain(const Context& c, const Pod& pod, Decision& d);
 
+// Adds a warning to `d` if the pod has no time limit and may have to end by a budget.
+void warn_of_no_limit(const Context& c, const Pod& pod, Decision& d);
 // --- policy_marks.cc: marks of other queue managers ----------------------------------------------
 // What the labels and annotations of Kueue, KAI and Volcano on an object mean. A value is empty, or
 // 0, if no mark says it or if a key of Subak says it.

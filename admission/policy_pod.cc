@@ -140,6 +140,7 @@ void add_warnings(const Context& c, const Pod& pod, const Marks& marks, const st
                   Decision& d) {
   if (!exceeds.empty()) d.warn(exceeds);
   warn_of_drain(c, pod, d);
+  warn_of_no_limit(c, pod, d);
   if (!pod.claims.device.empty()) d.warn(claim_warning(pod, c.config.device_claims));
   for (const std::string& text : marks.warnings) d.warn(text);
   const auto mark = other_manager_of(pod, c.config.other_schedulers);

@@ -26,6 +26,9 @@ inline constexpr DurationMs kMaxBudgetPeriodMs = 366 * kDayMs;
 // The most periods of a budget over which the time of one job may extend. A hard budget never
 // allows a job that would extend over more.
 inline constexpr int kMaxBudgetPeriods = 130;
+// The times in one list of the ends of civil periods (accounting/budget/calendar.h). More are
+// refused.
+inline constexpr std::int64_t kMaxCivilEnds = 400;
 
 // If a budget stops a job, a shorter job of the account may still fit. So a pass looks at up to
 // this many jobs that one budget stops. Then it skips the other jobs of the budget; for a budget of

@@ -450,7 +450,7 @@ using Kinds =
                  ClockAccepted, ClusterRemoved, PodChanged, NodeLoad, PodSeated, PodGated,
                  GangEmptied, JobAssigned, ClusterSeen, NamespaceLabelled, PodsExpected, EndRefused,
                  JobOverran, TimeLeapt, PodsRanked, SchedulerRefused, RefusalsForgotten,
-                 GangResized, Claimed, BudgetPeriodSet>;
+                 GangResized, Claimed, BudgetPeriodSet, CivilEndsSet, BudgetReached>;
 
 // One fact of any kind, used like a variant. bodies.cc defines copy, move and destruction, because
 // inline code for them in every file took a quarter of the time of a clean build.
@@ -471,7 +471,7 @@ struct Body : Kinds {
 // only kinds, fields and values of its version. A Finalized fact raises the store's version.
 // tests/golden/format lists the contents of each version, and a test finds additions without a
 // version.
-inline constexpr std::array<std::uint32_t, 1> kKindsOfVersion{50};
+inline constexpr std::array<std::uint32_t, 1> kKindsOfVersion{52};
 static_assert(kKindsOfVersion.back() == std::variant_size_v<fact::Kinds>);
 // The newest version that this program knows.
 inline constexpr auto kFactVersion = static_cast<std::uint32_t>(kKindsOfVersion.size());

@@ -1,4 +1,5 @@
-// Facts of checkpoints. Only BudgetPeriodSet occurs elsewhere too. All facts of a checkpoint
+// Facts of checkpoints. Only BudgetPeriodSet, BudgetReached and CivilEndsSet occur elsewhere
+// too. All facts of a checkpoint
 // together give the same state as all facts before the checkpoint. A restart reads the newest
 // checkpoint and the facts after the checkpoint. Part of model/fact.h: include that header instead.
 #pragma once
@@ -8,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "accounting/budget/calendar.h"
 #include "accounting/budget/period.h"
 #include "accounting/ledger.h"
 #include "core/ids.h"
@@ -305,6 +307,10 @@ struct BudgetPeriodSet {
   AccountId account;
   std::uint32_t index = 0;
   StoredGpuTime base;
+  // In checkpoints only: when the account got the budget. 0: not known.
+  TimeMs since_ms = 0;
+  // In checkpoints only: BudgetBook::State::reached.
+  std::uint32_t reached = 0;
   template <class V>
   void fields(V& v) {
     v(1, "kind", kind);
@@ -315,6 +321,39 @@ struct BudgetPeriodSet {
     v(6, "account", account);
     v(7, "index", index);
     v(8, "base", base);
+    v(9, "since_ms", since_ms);
+    v(10, "reached", reached);
+  }
+};
+
+// An account has spent a part of a budget in its present period: 80 or 100 percent. Each part is
+// recorded once in each period, and again after an edit of what the budget grants.
+struct BudgetReached {
+  static constexpr std::string_view kName = "budget_reached";
+  AccountId account;
+  // The index of the budget in the account's list.
+  std::uint32_t index = 0;
+  std::uint32_t percent = 0;
+  // The account's path and the text of the budget, for people.
+  std::string path, budget;
+  template <class V>
+  void fields(V& v) {
+    v(1, "account", account);
+    v(2, "index", index);
+    v(3, "percent", percent);
+    v(4, "path", path);
+    v(5, "budget", budget);
+  }
+};
+
+// The civil periods of the policy's budget zone, which budgets have from now on. A period that runs
+// ends as before. The zone is empty: UTC.
+struct CivilEndsSet {
+  static constexpr std::string_view kName = "civil_ends";
+  CivilEnds ends;
+  template <class V>
+  void fields(V& v) {
+    v(1, "ends", ends);
   }
 };
 

@@ -14,6 +14,7 @@
 #include <variant>
 #include <vector>
 
+#include "accounting/budget/calendar.h"
 #include "accounting/second_meters.h"
 #include "core/ids.h"
 #include "core/quantity.h"
@@ -333,13 +334,26 @@ struct HalfLifeRead {
   }
 };
 
+// The civil periods of Policy::books.budget_zone, as the service's system knows them. The service
+// sends this input after a start, after an edit of the zone, and once a day. If the input has no
+// news (is_news() of accounting/budget/calendar.h), it writes no fact.
+// kInvalid: the lists do not pass check_civil_ends().
+struct TellCivilEnds {
+  static constexpr std::string_view kName = "tell_civil_ends";
+  CivilEnds ends;
+  template <class V>
+  void fields(V& v) {
+    v(1, "ends", ends);
+  }
+};
+
 // All kinds of input.
 using Kinds =
     std::variant<SetCluster, ImportNodes, DrainNode, SetPolicy, SetAccount, DeleteAccount,
                  SubmitJob, CancelJob, HoldJob, ListBegin, ListComplete, NodeSeen, NodeGone,
                  PodSeen, PodBound, PodRunning, PodGone, Tick, Pass, Restarted, Finalize,
                  AcceptClock, DeleteCluster, CallDenied, PodRefused, SeenUntil, NamespaceSeen,
-                 GangGone, GangSeen, ClockWrong, ApplyAccounts, HalfLifeRead>;
+                 GangGone, GangSeen, ClockWrong, ApplyAccounts, HalfLifeRead, TellCivilEnds>;
 
 // One input of any kind. bodies.cc defines copy, move and destruction, as for fact::Body.
 struct Body : Kinds {

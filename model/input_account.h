@@ -16,6 +16,7 @@ struct UnchangedFields {
   bool shares = false, quota = false, limit = false, borrow = false, lend = false;
   bool namespaces = false, held = false, draining = false, time_limits = false;
   bool job_limits = false, user_limits = false, budgets = false;
+  bool default_time_limit = false;
   template <class V>
   void fields(V& v) {
     v(1, "shares", shares);
@@ -30,6 +31,7 @@ struct UnchangedFields {
     v(10, "job_limits", job_limits);
     v(11, "user_limits", user_limits);
     v(12, "budgets", budgets);
+    v(13, "default_time_limit", default_time_limit);
   }
   friend bool operator==(const UnchangedFields&, const UnchangedFields&) = default;
 };

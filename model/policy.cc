@@ -58,6 +58,19 @@ std::optional<std::int32_t> parse_priority(std::string_view text) {
   return number;
 }
 
+bool is_zone_name(std::string_view name) {
+  constexpr std::size_t kMostBytes = 64;
+  if (name.size() > kMostBytes) return false;
+  bool after_slash = true;  // a part between slashes begins here
+  for (const char c : name) {
+    const bool is_letter = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+    const bool is_other = (c >= '0' && c <= '9') || c == '+' || c == '-' || c == '_';
+    if (c == '/' ? after_slash : !is_letter && (after_slash || !is_other)) return false;
+    after_slash = c == '/';
+  }
+  return name.empty() || !after_slash;
+}
+
 bool is_class_name(std::string_view name) {
   const auto letter = [](char c) { return c >= 'a' && c <= 'z'; };
   return !name.empty() && name.size() <= 63 && letter(name.front()) && name.back() != '-' &&

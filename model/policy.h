@@ -95,6 +95,16 @@ struct FairShareSettings {
   friend bool operator==(const FairShareSettings&, const FairShareSettings&) = default;
 };
 
+// What the books of accounts follow.
+struct BookPolicy {
+  // If a job loses its work because Subak preempts it or because a node fails, the platform pays
+  // for the last time of the attempt, up to this maximum. 0 = nothing.
+  DurationMs refund_lost_work_ms = 30 * kMinuteMs;
+  // The IANA name of the time zone of the budgets' periods, such as Europe/Berlin. Empty: UTC.
+  std::string budget_zone;
+  friend bool operator==(const BookPolicy&, const BookPolicy&) = default;
+};
+
 // The policy: the settings that all decisions use. One input sets all settings at once
 // (in::SetPolicy, which refuses numbers out of range). docs/design has a page for most settings.
 struct Policy {
@@ -134,9 +144,7 @@ struct Policy {
   // period is longer than this maximum, Subak expects the end after this maximum, and takes GPUs
   // from such jobs last.
   DurationMs reclaim_max_grace_ms = 10 * kMinuteMs;
-  // If a job loses its work because Subak preempts it or because a node fails, the platform pays
-  // for the last time of the attempt, up to this maximum. 0 = nothing.
-  DurationMs refund_lost_work_ms = 30 * kMinuteMs;
+  BookPolicy books;
   // System namespaces in addition to kSystemNamespaces. Subak does not gate their pods, and the
   // platform pays for these pods unless an account names the namespace. A * at the end of a name
   // matches any text.
@@ -165,11 +173,12 @@ struct Policy {
     v(17, "reclaim_min_run_ms", reclaim_min_run_ms);
     v(18, "reclaim_max_grace_ms", reclaim_max_grace_ms);
     v(19, "priority_classes", priority_classes);
-    v(20, "refund_lost_work_ms", refund_lost_work_ms);
+    v(20, "refund_lost_work_ms", books.refund_lost_work_ms);
     v(21, "target_gain_milli", fair_share.gain_milli);
     v(22, "target_floor_milli", fair_share.floor_milli);
     v(23, "next_half_life_ms", fair_share.change.half_life_ms);
     v(24, "half_life_change_seq", fair_share.change.seq);
+    v(25, "budget_zone", books.budget_zone);
   }
   friend bool operator==(const Policy&, const Policy&) = default;
 };
@@ -232,6 +241,10 @@ struct Priority {
   bool has_class = false;
   friend bool operator==(const Priority&, const Priority&) = default;
 };
+
+// True if a time zone may have this name: letters, digits and + - _ in parts between slashes, at
+// most 64 bytes. The empty name is allowed, and means UTC. Whether the zone exists is not checked.
+bool is_zone_name(std::string_view name);
 
 // Reads a priority if the policy has no classes: low, normal, high or a whole number. Returns
 // nullopt for any other text.

@@ -6,6 +6,7 @@
 #include <tuple>
 #include <utility>
 
+#include "accounting/budget/calendar.h"
 #include "core/account_limits.h"
 #include "core/must.h"
 
@@ -139,11 +140,12 @@ std::string budgets_text(const std::vector<Budget>& budgets) {
   return out;
 }
 
-bool never_holds(const Budget& budget, MilliGpu amount, DurationMs planned_ms) {
+bool never_holds(const Budget& budget, MilliGpu amount, DurationMs planned_ms, bool civil) {
   must(amount >= 0 && planned_ms >= 0, "a demand is not negative");
   const bool total = budget.period.kind == PeriodKind::kTotal;
   if (planned_ms == 0) return total && amount > 0;
-  const DurationMs shortest = shortest_period(budget.period);
+  DurationMs shortest = shortest_period(budget.period);
+  if (civil && !total && shortest >= kDayMs) shortest -= kCivilSlackMs;
   if (planned_ms / shortest >= limits::kMaxBudgetPeriods) return amount > 0;
   // The best start puts half of the demand into each of two periods, or begins before a short one.
   const DurationMs least = total ? planned_ms : std::min((planned_ms + 1) / 2, shortest);

@@ -49,7 +49,8 @@ std::string budgets_text(const std::vector<Budget>& budgets);
 std::string gpu_hours_text(GpuTime amount);
 
 // True if no period can hold a demand of `amount` milli-GPU for `planned_ms`, even if nothing else
-// is spent and the demand begins at the best time. `planned_ms` 0: the demand has no end.
-bool never_holds(const Budget& budget, MilliGpu amount, DurationMs planned_ms);
+// is spent and the demand begins at the best time. `planned_ms` 0: the demand has no end. `civil`:
+// periods may be of a time zone, and up to kCivilSlackMs shorter than in UTC.
+bool never_holds(const Budget& budget, MilliGpu amount, DurationMs planned_ms, bool civil);
 
 }  // namespace subak

@@ -8,11 +8,19 @@
 
 namespace subak {
 
-BudgetBook::BudgetBook(Budget budget, ProductId product, TimeMs now)
+BudgetBook::BudgetBook(Budget budget, ProductId product, TimeMs now, BudgetCalendarPtr calendar)
     : budget_(std::move(budget)),
       product_(product),
-      span_(period_at(budget_.period, now)),
-      until_ms_(span_.to_ms) {}
+      span_(period_in(calendar.get(), budget_.period, now)),
+      until_ms_(span_.to_ms),
+      since_ms_(now),
+      calendar_(std::move(calendar)) {}
+
+PeriodSpan BudgetBook::turned(TimeMs now) const {
+  must(now >= span_.to_ms, "the present period is over");
+  const PeriodSpan next = after(span_);
+  return now < next.to_ms ? next : period_in(calendar_.get(), budget_.period, now);
+}
 
 bool BudgetBook::counts(ProductId product) const { return !product_ || product_ == product; }
 
@@ -46,7 +54,7 @@ std::optional<BudgetLack> BudgetBook::lack(MilliGpu amount, const PeriodSpan& wh
       return lack;
     }
     if (span.to_ms >= kEndless) break;
-    span = period_at(budget_.period, span.to_ms);
+    span = after(span);
   }
   return std::nullopt;
 }
@@ -82,6 +90,34 @@ void BudgetBook::move_end(const BudgetHold& before, TimeMs end_ms) {
   add_end({before.amount, end_ms}, 1);
 }
 
+void BudgetBook::grant(GpuTime granted) {
+  if (granted != budget_.granted) reached_ = 0;
+  budget_.granted = granted;
+}
+
+std::uint32_t BudgetBook::spent_percent(TimeMs t) const {
+  const GpuTime::Raw parts = spent(t).raw() * 100;
+  for (const std::uint32_t percent : {100U, 80U}) {
+    if (parts >= budget_.granted.raw() * percent) return percent;
+  }
+  return 0;
+}
+
+TimeMs BudgetBook::next_percent_at() const {
+  if (reached_ >= 100) return kEndless;
+  const std::uint32_t percent = reached_ < 80 ? 80 : 100;
+  const GpuTime::Raw need = (budget_.granted.raw() * percent + 99) / 100 - base_.raw();
+  if (rate_ == 0) return need <= 0 ? span_.from_ms : kEndless;
+  const GpuTime::Raw at = (need + rate_ - 1) / rate_;
+  if (at <= span_.from_ms) return span_.from_ms;
+  return at < kEndless ? static_cast<TimeMs>(at) : kEndless;
+}
+
+void BudgetBook::refund(MilliGpu amount, const PeriodSpan& when) {
+  const TimeMs from = std::max(when.from_ms, since_ms_);
+  if (from < when.to_ms) base_ -= GpuTime::of(amount, when.to_ms - from);
+}
+
 void BudgetBook::count_span() {
   in_span_rate_ = 0;
   in_span_ends_ = GpuTime();
@@ -95,6 +131,7 @@ void BudgetBook::roll(const PeriodSpan& next) {
   must(next.from_ms >= span_.to_ms, "periods follow one another");
   base_ = GpuTime() - GpuTime::of(rate_, next.from_ms);
   span_ = next;
+  reached_ = 0;
   until_ms_ = std::max(until_ms_, next.to_ms);
   count_span();
 }
@@ -102,6 +139,8 @@ void BudgetBook::roll(const PeriodSpan& next) {
 void BudgetBook::restore(const State& state) {
   span_ = state.span;
   until_ms_ = state.until_ms;
+  since_ms_ = state.since_ms;
+  reached_ = state.reached;
   base_ = state.base;
   count_span();
 }

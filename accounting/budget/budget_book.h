@@ -15,10 +15,13 @@
 // Threads: one at a time; the account tree owns the books.
 #pragma once
 
+#include <cstdint>
 #include <map>
 #include <optional>
+#include <utility>
 
 #include "accounting/budget/budget.h"
+#include "accounting/budget/calendar.h"
 #include "core/ids.h"
 #include "core/quantity.h"
 
@@ -51,8 +54,8 @@ struct BudgetLack {
 class BudgetBook {
  public:
   // A book begins with nothing spent. `product` is the id of the budget's product; none: the
-  // budget counts all products.
-  BudgetBook(Budget budget, ProductId product, TimeMs now);
+  // budget counts all products. `calendar` has the periods; nullptr: UTC has them.
+  BudgetBook(Budget budget, ProductId product, TimeMs now, BudgetCalendarPtr calendar = nullptr);
 
   // --- reads -------------------------------------------------------------------------------------
   const Budget& budget() const { return budget_; }
@@ -61,11 +64,24 @@ class BudgetBook {
   bool counts(ProductId product) const;
   // The present period.
   const PeriodSpan& span() const { return span_; }
+  // Returns the period after the present one or after a later one.
+  PeriodSpan after(const PeriodSpan& span) const {
+    return period_after(calendar_.get(), budget_.period, span.to_ms);
+  }
+  // Returns the period that is present at `now` if the present one is over.
+  PeriodSpan turned(TimeMs now) const;
   // The planned end of running jobs without a time limit: the end of the present period, or of the
   // next one if the present one is almost over. kEndless: the period never ends.
   TimeMs until_ms() const { return until_ms_; }
   // Returns the figures at `t`, which must not be before the last change.
   BudgetFigures at(TimeMs t) const { return {budget_.granted, spent(t), held(t)}; }
+  // Returns the part of the budget in percent that was recorded as spent in the present period: 80,
+  // 100, or 0 before that.
+  std::uint32_t reached() const { return reached_; }
+  // Returns the part of the budget that is spent at `t`: 80, 100, or 0 for less.
+  std::uint32_t spent_percent(TimeMs t) const;
+  // Returns when the next part after reached() is spent at the present rate. kEndless: never.
+  TimeMs next_percent_at() const;
   // Returns the GPU time that running jobs hold in a later period.
   GpuTime held_in(const PeriodSpan& later) const;
   // Returns the first period in which the budget has no room for `amount` milli-GPU during `when`.
@@ -81,9 +97,13 @@ class BudgetBook {
   // The planned end of a hold changes.
   void move_end(const BudgetHold& before, TimeMs end_ms);
   // Takes back GPU time that counts as spent, because another account or the platform pays for it.
-  void refund(GpuTime amount) { base_ -= amount; }
-  // Sets what each period grants.
-  void grant(GpuTime granted) { budget_.granted = granted; }
+  // Time before the beginning of the book was never counted, so it does not change.
+  void refund(MilliGpu amount, const PeriodSpan& when);
+  // Sets the calendar of later periods. The present period ends as before.
+  void set_calendar(BudgetCalendarPtr calendar) { calendar_ = std::move(calendar); }
+  // Sets what each period grants, and reached() to 0 if that is another amount.
+  void grant(GpuTime granted);
+  void set_reached(std::uint32_t percent) { reached_ = percent; }
   // Begins the next period with nothing spent. What jobs hold in it stays held.
   void roll(const PeriodSpan& next);
   void set_until(TimeMs until_ms) { until_ms_ = until_ms; }
@@ -94,9 +114,13 @@ class BudgetBook {
     TimeMs until_ms = 0;
     // The GPU time spent minus the rate times the time.
     GpuTime base;
+    // When the account got the budget. 0: not known.
+    TimeMs since_ms = 0;
+    // The result of reached().
+    std::uint32_t reached = 0;
     friend bool operator==(const State&, const State&) = default;
   };
-  State state() const { return {span_, until_ms_, base_}; }
+  State state() const { return {span_, until_ms_, base_, since_ms_, reached_}; }
   void restore(const State& state);
   // The milli-GPU for which the book counts spending.
   MilliGpu rate() const { return rate_; }
@@ -114,6 +138,9 @@ class BudgetBook {
   ProductId product_;
   PeriodSpan span_;
   TimeMs until_ms_;
+  TimeMs since_ms_;
+  std::uint32_t reached_ = 0;
+  BudgetCalendarPtr calendar_;
   GpuTime base_;
   MilliGpu rate_ = 0;
   std::map<TimeMs, MilliGpu> ends_;

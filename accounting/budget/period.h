@@ -1,4 +1,5 @@
-// The periods of budgets: "month", "quarter", or a fixed time such as "12h". Periods are in UTC.
+// The periods of budgets: "month", "quarter", or a fixed time such as "12h". Periods here are in
+// UTC; calendar.h has those of a time zone.
 //
 // Units: times in ms since 1970-01-01 UTC.
 // Errors: kInvalid with the given `field`.

@@ -50,11 +50,18 @@ void move_end_in_budgets(AccountTree& tree, const BudgetUse& use, TimeMs end_ms)
   each_book(tree, use.leaf, use.product, [&](BudgetBook& b) { b.move_end(use.hold, end_ms); });
 }
 
-void refund_to_budgets(AccountTree& tree, AccountId leaf, ProductId product, GpuTime amount) {
-  each_book(tree, leaf, product, [&](BudgetBook& book) { book.refund(amount); });
+void refund_to_budgets(AccountTree& tree, AccountId leaf, ProductId product, MilliGpu amount,
+                       const PeriodSpan& when) {
+  each_book(tree, leaf, product, [&](BudgetBook& book) { book.refund(amount, when); });
 }
 
-void set_books(AccountTree& tree, AccountId id, TimeMs now,
+void set_calendar(AccountTree& tree, const BudgetCalendarPtr& calendar) {
+  for (const AccountId id : tree.quota_sums().extra_limits()) {
+    for (BudgetBook& book : tree.budgets(id)) book.set_calendar(calendar);
+  }
+}
+
+void set_books(AccountTree& tree, AccountId id, TimeMs now, const BudgetCalendarPtr& calendar,
                const std::function<void(BudgetBook&)>& fill) {
   const auto extra = tree.node(id).limits.extra;
   std::vector<BudgetBook>& books = tree.budgets(id);
@@ -69,7 +76,7 @@ void set_books(AccountTree& tree, AccountId id, TimeMs now,
       books.back().grant(of.budget.granted);
       continue;
     }
-    books.emplace_back(of.budget, of.product, now);
+    books.emplace_back(of.budget, of.product, now, calendar);
     fill(books.back());
   }
   must(books.size() == extra->budgets.size(), "each budget has a book");
@@ -102,6 +109,12 @@ TimeMs next_budget_turn(const AccountTree& tree) {
   return next;
 }
 
+TimeMs next_budget_reach(const AccountTree& tree) {
+  TimeMs next = kEndless;
+  each_book(tree, [&](const BudgetBook& book) { next = std::min(next, book.next_percent_at()); });
+  return next;
+}
+
 std::optional<BudgetTurn> due_budget_turn(const AccountTree& tree, TimeMs now) {
   const BudgetBook* first = nullptr;
   each_book(tree, [&](const BudgetBook& book) {
@@ -110,10 +123,9 @@ std::optional<BudgetTurn> due_budget_turn(const AccountTree& tree, TimeMs now) {
   if (first == nullptr || turn_ms(*first) > now || turn_ms(*first) >= kEndless) return std::nullopt;
   const BudgetPeriod period = first->budget().period;
   if (now < first->span().to_ms) {
-    const TimeMs next_end = period_at(period, first->span().to_ms).to_ms;
-    return BudgetTurn{period, first->span(), next_end};
+    return BudgetTurn{period, first->span(), first->after(first->span()).to_ms};
   }
-  const PeriodSpan span = period_at(period, now);
+  const PeriodSpan span = first->turned(now);
   return BudgetTurn{period, span, span.to_ms};
 }
 

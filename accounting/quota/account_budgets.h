@@ -33,14 +33,17 @@ void take_from_budgets(AccountTree& tree, const BudgetUse& use, TimeMs at);
 void give_to_budgets(AccountTree& tree, const BudgetUse& use, TimeMs at);
 // The planned end of the job changes from use.hold.end_ms to `end_ms`.
 void move_end_in_budgets(AccountTree& tree, const BudgetUse& use, TimeMs end_ms);
-// GPU time that the job held is paid by another account or by the platform.
-void refund_to_budgets(AccountTree& tree, AccountId leaf, ProductId product, GpuTime amount);
+// Another account or the platform pays for `amount` milli-GPU during `when`, which the job held.
+void refund_to_budgets(AccountTree& tree, AccountId leaf, ProductId product, MilliGpu amount,
+                       const PeriodSpan& when);
 
 // Makes the books of an account agree with its spec. Call it after AccountTree::set(). The book of
-// a budget stays if the budget still counts the same GPU time. fill(book) gives a new book the
-// holds of the jobs that run at or below the account.
-void set_books(AccountTree& tree, AccountId id, TimeMs now,
+// a budget stays if the budget still counts the same GPU time. A new book has this calendar, and
+// fill(book) gives it the holds of the jobs that run at or below the account.
+void set_books(AccountTree& tree, AccountId id, TimeMs now, const BudgetCalendarPtr& calendar,
                const std::function<void(BudgetBook&)>& fill);
+// Sets the calendar of all books.
+void set_calendar(AccountTree& tree, const BudgetCalendarPtr& calendar);
 
 // True if the account or one above it has a hard budget. Jobs then end at their time limit.
 bool has_hard_budget(const AccountTree& tree, AccountId leaf);
@@ -58,6 +61,9 @@ struct BudgetTurn {
 TimeMs next_budget_turn(const AccountTree& tree);
 // Returns the first turn that is due at `now`. nullopt: none is due.
 std::optional<BudgetTurn> due_budget_turn(const AccountTree& tree, TimeMs now);
+// Returns when the next part of some budget is spent at the present rates
+// (BudgetBook::next_percent_at()). kEndless: never. O(accounts with limits besides GPUs).
+TimeMs next_budget_reach(const AccountTree& tree);
 // Makes the turn in each book with these periods.
 void make_turn(AccountTree& tree, const BudgetTurn& turn);
 

@@ -104,7 +104,7 @@ class Judge {
     // A job without a time limit holds GPU time for a part of its run, and then for the next part.
     const DurationMs limit_ms = job_.time_limit_ms == 0 ? 0 : job_.planned_ms;
     const bool is_sure = limit_ms != 0 || job_.planned_ms == 0;
-    binding.never = is_sure && never_holds(budget, amount, limit_ms);
+    binding.never = is_sure && never_holds(budget, amount, limit_ms, job_.civil);
     binding.any_product = product == kOfAny;
     binding.counted = rules.counted;
     binding.budget = &budget;

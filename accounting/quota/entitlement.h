@@ -66,6 +66,8 @@ struct JobDemand {
   TimeMs now = 0;
   // True: the job is of a user of `leaf` who has no account yet.
   bool new_user = false;
+  // True: the periods of budgets may be of a time zone (never_holds()).
+  bool civil = false;
 };
 
 // The GPUs that a job of `leaf` wants. Each product is in the list once, and no amount is negative.

@@ -7,6 +7,7 @@
 
 #include "cli/text/failure.h"
 #include "cli/text/words.h"
+#include "core/duration.h"
 
 namespace subak::cli {
 namespace {
@@ -94,6 +95,15 @@ std::string time_limits_text(v1::TimeLimits said) {
   return i < std::size(kTimeLimits) ? kTimeLimits[i] : std::to_string(i);
 }
 
+Duration default_limit_of(const std::string& text, const std::string& flag) {
+  const auto ms = parse_duration(text, flag);
+  if (!ms || *ms <= 0) {
+    throw usage_failure(flag + ": was \"" + text + "\", want a duration such as 4h, or inherit",
+                        "inherit: the account above decides, and for the root the policy");
+  }
+  return to_duration(*ms);
+}
+
 // True if a new account has this value by default.
 bool is_usual(const FieldText& field) {
   return field.text == kNone || field.text == kUnlimited || field.text == "false" ||
@@ -175,6 +185,13 @@ void put_wish(const AccountWish& wish, const std::string& where,
     account->set_time_limits(time_limits_of(*wish.time_limits, name("time-limits")));
     mask->add_paths("time_limits");
   }
+  if (wish.default_time_limit) {
+    if (*wish.default_time_limit != kTimeLimits[0]) {
+      *account->mutable_default_time_limit() =
+          default_limit_of(*wish.default_time_limit, name("default-time-limit"));
+    }
+    mask->add_paths("default_time_limit");
+  }
 }
 
 std::vector<FieldText> account_fields(const v1::Account& a) {
@@ -189,7 +206,10 @@ std::vector<FieldText> account_fields(const v1::Account& a) {
       {"draining", a.draining() ? "true" : "false"},
       {"time-limits", time_limits_text(a.time_limits())},
       {"user-limit", or_none(a.user_limits())},
-      {"budget", or_none(a.budgets())}};
+      {"budget", or_none(a.budgets())},
+      {"default-time-limit", a.has_default_time_limit()
+                                 ? format_duration(to_ms(a.default_time_limit()))
+                                 : kTimeLimits[0]}};
 }
 
 std::vector<DiffLine> account_diff(const v1::Account* before, const v1::Account* after) {

@@ -15,14 +15,15 @@ namespace subak::cli {
 struct AccountWish {
   // The path of the account.
   std::string path;
-  std::optional<std::string> shares, quota, limit, user_limit, borrow, lend, time_limits, budget;
+  std::optional<std::string> shares, quota, limit, user_limit, borrow, lend, time_limits, budget,
+      default_time_limit;
   std::optional<std::vector<std::string>> namespaces;
   std::optional<bool> held, draining;
 
   // True if no field is set.
   bool empty() const {
     return !shares && !quota && !limit && !borrow && !lend && !namespaces && !held && !draining &&
-           !time_limits && !user_limit && !budget;
+           !time_limits && !user_limit && !budget && !default_time_limit;
   }
 };
 

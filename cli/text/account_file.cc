@@ -105,6 +105,8 @@ class FileReader {
       wish.held = truth(value, key);
     else if (key == "time-limits")
       wish.time_limits = scalar(value, key);
+    else if (key == "default-time-limit")
+      wish.default_time_limit = scalar(value, key);
     else if (key == "draining")
       wish.draining = truth(value, key);
     else

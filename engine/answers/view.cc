@@ -51,6 +51,32 @@ std::vector<const AccountsView::Row*> AccountsView::accounts() const {
   return out;
 }
 
+template <class F>
+const AccountsView::Row* AccountsView::nearest(std::string_view path, F&& fn) const {
+  for (;;) {
+    const Row* const row = of_path(path);
+    if (row != nullptr && fn(*row)) return row;
+    if (path.empty()) return nullptr;
+    const auto end = path.find_last_of("./");
+    path = end == std::string_view::npos ? std::string_view() : path.substr(0, end);
+  }
+}
+
+DurationMs AccountsView::default_time_limit(std::string_view path) const {
+  const Row* const row =
+      nearest(path, [](const Row& r) { return r.spec.default_time_limit_ms != 0; });
+  return row == nullptr ? 0 : row->spec.default_time_limit_ms;
+}
+
+bool AccountsView::has_budget_period(std::string_view path) const {
+  return nearest(path, [](const Row& r) {
+           return r.extra != nullptr &&
+                  std::any_of(r.extra->budgets.begin(), r.extra->budgets.end(), [](const auto& of) {
+                    return !of.budget.soft && of.budget.period.kind != PeriodKind::kTotal;
+                  });
+         }) != nullptr;
+}
+
 std::optional<AccountsView::Refusal> AccountsView::refusal(std::string_view path,
                                                            std::span<const ProductDemand> amounts,
                                                            const JobDemand& job,

@@ -87,8 +87,18 @@ struct AccountsView {
   // nullopt: no rule refuses.
   std::optional<Refusal> refusal(std::string_view path, std::span<const ProductDemand> amounts,
                                  const JobDemand& job, Asking asking) const;
+  // Returns the default time limit of the nearest account at or above this path that has one. 0:
+  // none has.
+  DurationMs default_time_limit(std::string_view path) const;
+  // True if an account at or above this path has a hard budget with a period that ends.
+  bool has_budget_period(std::string_view path) const;
   // True if `path` is `ancestor`, or below `ancestor`.
   static bool is_within(std::string_view path, std::string_view ancestor);
+
+ private:
+  // Returns the nearest row at or above this path for which fn(row) is true; or nullptr.
+  template <class F>
+  const Row* nearest(std::string_view path, F&& fn) const;
 };
 
 // The largest amount of each resource other than GPUs on one GPU node of a cluster. Each maximum

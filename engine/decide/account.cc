@@ -102,6 +102,7 @@ AccountSpec edited_spec(const AccountSpec& now, AccountSpec spec, const in::Unch
   if (same.job_limits) spec.job_limits = now.job_limits;
   if (same.user_limits) spec.user_limits = now.user_limits;
   if (same.budgets) spec.budgets = now.budgets;
+  if (same.default_time_limit) spec.default_time_limit_ms = now.default_time_limit_ms;
   const auto by_product = [](const auto& a, const auto& b) { return a.product < b.product; };
   std::sort(spec.quota.begin(), spec.quota.end(), by_product);
   std::sort(spec.limit.begin(), spec.limit.end(), by_product);
@@ -167,10 +168,13 @@ void decide(Decision& d, const in::SetAccount& i) {
   if (i.validate_only) return;
   const bool accepts_more = old && may_accept_more(d.s.tree().node(old).spec, spec);
   const bool changes_budgets = old && d.s.tree().node(old).spec.budgets != spec.budgets;
+  const bool moves_ends =
+      old && d.s.tree().node(old).spec.default_time_limit_ms != spec.default_time_limit_ms;
   must(d.out.reply.revision > revision, "an edit has a later revision");
   d.emit(fact::AccountSet{id, spec, d.out.reply.revision, d.stamp(i.reason)});
   must(d.s.tree().node(id).spec == spec, "the account is as the edit says");
   if (changes_budgets) budgets_changed(d);
+  if (moves_ends) keep_within_budgets(d);
   assign_jobs(d, spec);
   if (accepts_more) resume_jobs(d);
 }

@@ -63,6 +63,13 @@ class Batch {
              step.edited.before->budgets != step.edited.after->budgets;
     });
   }
+  // True if an account that exists gets another default time limit.
+  bool moves_ends() const {
+    return std::any_of(steps_.begin(), steps_.end(), [](const Step& step) {
+      return step.edited.before && step.edited.after &&
+             step.edited.before->default_time_limit_ms != step.edited.after->default_time_limit_ms;
+    });
+  }
   // The tree after all changes of run().
   const AccountTree& tree() const { return tree_; }
 
@@ -254,6 +261,7 @@ void decide(Decision& d, const in::ApplyAccounts& i) {
   }
   if (!i.validate_only) emit_all(d, i, batch);
   if (!i.validate_only && batch.changes_budgets()) budgets_changed(d);
+  if (!i.validate_only && batch.moves_ends()) keep_within_budgets(d);
   d.out.reply.revision = static_cast<std::int64_t>(d.s.tree().revision());
 }
 

@@ -343,6 +343,10 @@ void turn_budgets(Decision& d);
 void keep_within_budgets(Decision& d);
 // budgets.cc: the same after an edit of the budgets of an account.
 void budgets_changed(Decision& d);
+// budgets.cc: records which budgets have reached 80 or 100 percent since the last input.
+void note_reached(Decision& d);
+// budgets.cc
+void decide(Decision& d, const in::TellCivilEnds& i);
 // budgets.cc: true if all hard budgets have room for the job, which state::ends_by_budget() holds
 // for, until its planned end after this number of overruns.
 bool budgets_allow_longer(const State& s, const state::Job& job, std::uint32_t overruns);

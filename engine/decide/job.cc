@@ -1,6 +1,7 @@
 // Decisions about requested jobs: submit, cancel, hold; and about ends and deadlines of jobs.
 #include <algorithm>
 
+#include "accounting/quota/account_budgets.h"
 #include "accounting/quota/entitlement.h"
 #include "accounting/quota/rule_text.h"
 #include "core/decimal.h"
@@ -131,6 +132,16 @@ JobDemand demand_of(const Decision& d, const in::SubmitJob& i, AccountId payer) 
   return demand;
 }
 
+// Says by when the job may have to end.
+void warn_of_no_limit(Decision& d, AccountId payer) {
+  if (!has_hard_budget(d.s.tree(), payer)) return;
+  const DurationMs ms = state::default_limit(d.s, payer);
+  d.out.reply.warnings.push_back(
+      "NoTimeLimit: the job holds GPU-hours of its budgets " +
+      (ms != 0 ? "for " + format_duration(ms) : std::string("until a period ends")) +
+      "; a minute before that, it holds as many again, or Subak asks it to end");
+}
+
 // Refuses requests that could never start, and everything new while the account drains.
 std::optional<Error> not_entitled(const Decision& d, const in::SubmitJob& i, ShapeId shape) {
   const Fleet& fleet = d.s.fleet();
@@ -189,6 +200,7 @@ void decide(Decision& d, const in::SubmitJob& i) {
         "does");
   }
   warn_of_budgets(d, payer_of(d, i));
+  if (i.time_limit_ms == 0) warn_of_no_limit(d, payer_of(d, i));
   if (i.validate_only) return;
   fact::JobCreated job;
   job.leaf = leaf_of(d, account, i.user);

@@ -182,6 +182,7 @@ ApplyOutcome apply(State& state, Observed& observed, Search& search, PassMemory&
   if (std::holds_alternative<in::Pass>(input.body)) state.advance_tick();
   close_days(d);
   turn_budgets(d);
+  note_reached(d);
   if (reused) {
     refuse_reused(d, used_at);
     return std::move(d.out);

@@ -68,6 +68,11 @@ void decide(Decision& d, const in::SetPolicy& i) {
   if (p.default_time_limit_ms < 0) {
     return bad("default_time_limit", p.default_time_limit_ms, "want >= 0; 0 = never");
   }
+  if (!is_zone_name(p.books.budget_zone)) {
+    return d.refuse({ErrorCode::kInvalid, "budget_zone", p.books.budget_zone,
+                     "want the IANA name of a time zone, such as Europe/Berlin"},
+                    "policy");
+  }
   if (auto error = check_classes(d, p)) return d.refuse(*error, "policy");
   if (p.tick.ms < kSecondMs) return bad("tick", p.tick.ms, "want at least 1s");
   const Policy next = policy_of_edit(d, p);

@@ -53,6 +53,10 @@ std::optional<TimeMs> next_deadline(const State& s) {
   if (const TimeMs turn_ms = s.allocations().budget_turn_ms(); turn_ms < kEndless) {
     consider(std::max(turn_ms, s.leap().until_ms()));
   }
+  if (const TimeMs reach_ms = s.allocations().budget_reach_ms(); reach_ms < kEndless) {
+    const TimeMs next_minute = s.now() - s.now() % kMinuteMs + kMinuteMs;
+    consider(std::max({reach_ms, next_minute, s.leap().until_ms()}));
+  }
   if (const auto backoff = s.node_backoff().next_end()) consider(*backoff);
   if (const auto drain = s.nodes().next_drain()) consider(drain->first);
   if (const auto lost = s.nodes().first_lost_clique()) {

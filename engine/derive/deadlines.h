@@ -43,7 +43,8 @@ std::optional<std::pair<TimeMs, JobId>> next_end(const State& s);
 //   - the end of a day, or a due ledger row
 //   - GPU-minutes in flight that have fallen far enough for a waiting job, or a budget that allows
 //     this job
-//   - a turn of the budgets (accounting/quota/account_budgets.h)
+//   - a turn of the budgets, or a budget of which 80 or 100 percent are spent
+//     (accounting/quota/account_budgets.h)
 std::optional<TimeMs> next_deadline(const State& s);
 
 }  // namespace subak::derive

@@ -19,7 +19,7 @@ using Clusters = std::shared_ptr<const std::vector<ClusterView>>;
 bool is_shown(const AccountNode& node) {
   const AccountSpec& spec = node.spec;
   const bool rules = !spec.limit.empty() || !spec.borrow.empty() || spec.held || spec.draining ||
-                     node.limits.extra != nullptr;
+                     spec.default_time_limit_ms != 0 || node.limits.extra != nullptr;
   return !node.removed && (!spec.user || rules);
 }
 

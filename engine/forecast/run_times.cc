@@ -78,7 +78,7 @@ class Templates {
 // Returns the job's time limit, or else the default that an operator chose. 0: neither is set.
 DurationMs said_length(const State& s, const Job& job) {
   if (job.time_limit_ms != 0) return job.time_limit_ms;
-  const DurationMs usual = s.policy().default_time_limit_ms;
+  const DurationMs usual = state::default_limit(s, job.leaf);
   return usual == limits::kGuessedRunMs ? 0 : usual;
 }
 

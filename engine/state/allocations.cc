@@ -95,6 +95,7 @@ void Allocations::take(Job& job, std::uint32_t rank, const PodSlot& slot, TimeMs
   tree_.add_sums(job.leaf, sums);
   tree_.hold(job.leaf, fleet_.product_of(slot.node), slot.milligpu, now);
   take_from_budgets(tree_, use_of(fleet_, job, slot, job.of_run->end_ms), now);
+  note_budget_spending();
   must(totals_of(tree_) == Totals{before.held + slot.milligpu, before.running},
        "the tree holds what was taken");
   advance_tick(now);
@@ -133,6 +134,7 @@ void Allocations::give(Job& job, std::uint32_t rank, TimeMs at, TimeMs now) {
     const MilliGpu amount = pod.slot.milligpu;
     tree_.add_sums(job.leaf, -sums);
     give_to_budgets(tree_, use_of(fleet_, job, pod.slot, job.run().end_ms), at);
+    note_budget_spending();
     tree_.release(job.leaf, fleet_.product_of(node), amount, pod.is_bound(), at);
     must(totals_of(tree_) == Totals{before.held - (pod.is_bound() ? 0 : amount),
                                     before.running - (pod.is_bound() ? amount : 0)},
@@ -210,6 +212,7 @@ void Allocations::assign(const Job& job, TimeMs now) {
     must(pod.since_ms == now, "what it held before is not charged yet");
     tree_.hold(job.leaf, fleet_.product_of(pod.slot.node), pod.slot.milligpu, now);
     take_from_budgets(tree_, use_of(fleet_, job, pod.slot, job.run().end_ms), now);
+    note_budget_spending();
     (pod.is_bound() ? added.running : added.held) += pod.slot.milligpu;
     if (pod.is_bound()) bind(job, rank, now);
     advance_tick(now);
@@ -225,12 +228,26 @@ void Allocations::assign(const Job& job, TimeMs now) {
 }
 
 TimeMs Allocations::budget_turn_ms() const {
-  if (!budget_turn_ms_) budget_turn_ms_ = next_budget_turn(tree_);
-  return *budget_turn_ms_;
+  if (!budgets_.turn_ms) budgets_.turn_ms = next_budget_turn(tree_);
+  return *budgets_.turn_ms;
+}
+
+TimeMs Allocations::budget_reach_ms() const {
+  if (!budgets_.reach_ms) {
+    const TimeMs at = next_budget_reach(tree_);
+    budgets_.reach_ms = at >= kEndless ? kEndless : at - at % kMinuteMs + kMinuteMs;
+  }
+  return *budgets_.reach_ms;
+}
+
+void Allocations::set_calendar(BudgetCalendarPtr calendar) {
+  subak::set_calendar(tree_, calendar);
+  budgets_.calendar = std::move(calendar);
+  note_budget_turn();
 }
 
 void Allocations::set_books(AccountId account, const Jobs& jobs, TimeMs now) {
-  subak::set_books(tree_, account, now, [&](BudgetBook& book) {
+  subak::set_books(tree_, account, now, budgets_.calendar, [&](BudgetBook& book) {
     if (tree_.node(account).alloc() == 0) return;
     each_node([&](NodeId node, std::span<const PodPlace> pods) {
       if (!book.counts(fleet_.product_of(node))) return;
@@ -258,6 +275,7 @@ void Allocations::relabel(NodeId node, ProductId before, const Jobs& jobs, TimeM
     const BudgetHold hold{pod.slot.milligpu, job.run().end_ms};
     give_to_budgets(tree_, {job.leaf, before, hold}, now);
     take_from_budgets(tree_, {job.leaf, after, hold}, now);
+    note_budget_spending();
     if (pod.is_bound()) bind(job, place.rank, now);
   }
   must(totals_of(tree_) == all, "another name changes no amount");

@@ -64,6 +64,11 @@ class Allocations {
   // is.
   // O(1) unless books changed since the last call.
   TimeMs budget_turn_ms() const;
+  // Returns when a budget reaches its next part at the present rates, rounded up to a whole minute
+  // (next_budget_reach()). kEndless: none does. O(budgets) after a change, else O(1).
+  TimeMs budget_reach_ms() const;
+  // The calendar of all budgets. nullptr: periods are in UTC.
+  const BudgetCalendarPtr& calendar() const { return budgets_.calendar; }
   // Returns the usage for the order rule kUsageTick, which is the simulator's baseline. nullptr:
   // another rule is in force.
   const UsageTick* tick() const { return tick_.get(); }
@@ -98,7 +103,11 @@ class Allocations {
   // budget of an account with holds.
   void set_books(AccountId account, const Jobs& jobs, TimeMs now);
   // Call it after books or their periods have changed.
-  void note_budget_turn() { budget_turn_ms_.reset(); }
+  void note_budget_turn() { budgets_.turn_ms.reset(), budgets_.reach_ms.reset(); }
+  // Call it after the spending of an account has changed.
+  void note_budget_spending() { budgets_.reach_ms.reset(); }
+  // Sets the calendar of all budgets. nullptr: periods are in UTC.
+  void set_calendar(BudgetCalendarPtr calendar);
 
   // Sets the state of the rule kUsageTick; nullptr: another rule is in force. A new UsageTick does
   // not know the running jobs.
@@ -135,8 +144,12 @@ class Allocations {
   // The result of open() for each cluster.
   std::map<ClusterId, BySince> open_;
   std::unique_ptr<UsageTick> tick_;
-  // The result of budget_turn_ms(). nullopt: books changed since.
-  mutable std::optional<TimeMs> budget_turn_ms_;
+  struct Budgets {
+    // The results of budget_turn_ms() and budget_reach_ms(). nullopt: books changed since.
+    mutable std::optional<TimeMs> turn_ms, reach_ms;
+    BudgetCalendarPtr calendar;
+  };
+  Budgets budgets_;
 };
 
 }  // namespace subak::state

@@ -143,7 +143,9 @@ void State::on(const fact::AccountSet& f) {
   must(log_.restoring() || f.revision == next_revision(tree_, f.id),
        "revisions count on one by one");
   const bool fresh = !tree_.exists(f.id) && !log_.restoring();
-  const bool limits = tree_.exists(f.id) && tree_.node(f.id).spec.time_limits != f.spec.time_limits;
+  const bool limits = tree_.exists(f.id) &&
+                      (tree_.node(f.id).spec.time_limits != f.spec.time_limits ||
+                       tree_.node(f.id).spec.default_time_limit_ms != f.spec.default_time_limit_ms);
   // A removed account has no books.
   const bool lived = tree_.exists(f.id) && !tree_.node(f.id).removed;
   const bool budgets = f.spec.budgets != (lived ? tree_.node(f.id).spec.budgets : std::string());
@@ -179,7 +181,8 @@ void State::on(const fact::Charged& f) {
   if (f.row.corrects != 0) {
     if (f.row.payer < kUnassigned) {
       const ProductId product = fleet_.products().find(f.row.product);
-      refund_to_budgets(tree_, f.row.payer, product, GpuTime() - f.row.amount());
+      refund_to_budgets(tree_, f.row.payer, product, -f.row.milligpu, {f.row.from_ms, f.row.to_ms});
+      allocations_.note_budget_spending();
     }
     return ledger_.add(f.row);
   }
@@ -196,14 +199,16 @@ void State::on(const fact::Charged& f) {
   leap_.charged(seq(), f.row);
   if (f.row.payer != job.leaf && job.leaf != kUnassigned) {
     const ProductId product = fleet_.product_of(f.row.node);
-    refund_to_budgets(tree_, job.leaf, product, f.row.amount());
+    refund_to_budgets(tree_, job.leaf, product, f.row.milligpu, {f.row.from_ms, f.row.to_ms});
+    allocations_.note_budget_spending();
   }
 }
 
 void State::on(const fact::BudgetPeriodSet& f) {
   const PeriodSpan span{f.from_ms, f.to_ms};
   if (log_.restoring()) {
-    tree_.budgets(f.account).at(f.index).restore({span, f.until_ms, f.base.get()});
+    tree_.budgets(f.account).at(f.index).restore(
+        {span, f.until_ms, f.base.get(), f.since_ms, f.reached});
   } else {
     make_turn(tree_, {{f.kind, f.fixed_ms}, span, f.until_ms});
     // With a default time limit, no planned end depends on a period.
@@ -211,6 +216,19 @@ void State::on(const fact::BudgetPeriodSet& f) {
     pass_due_.now = true;
   }
   allocations_.note_budget_turn();
+}
+
+void State::on(const fact::CivilEndsSet& f) {
+  const bool utc = f.ends.zone.empty();
+  allocations_.set_calendar(utc ? nullptr : std::make_shared<const BudgetCalendar>(f.ends));
+  pass_due_.now = true;
+}
+
+void State::on(const fact::BudgetReached& f) {
+  BudgetBook& book = tree_.budgets(f.account).at(f.index);
+  must(f.percent > book.reached(), "a budget reaches one part after another");
+  book.set_reached(f.percent);
+  allocations_.note_budget_spending();
 }
 
 void State::on(const fact::Reserved& f) {

@@ -178,8 +178,8 @@ void State::on(const fact::JobAssigned& f) {
        "who gets an account had no place in the queue");
   if (job.leaf == kUnassigned) {
     jobs_.assign(job, f.leaf);
-    plan_end(job);
     allocations_.assign(job, now());
+    plan_end(job);  // the account may have a default time limit of its own
   }
   must(job.leaf == f.leaf, "who has an account keeps it");
   jobs_.await_resume(job, f.awaits_resume);

@@ -40,18 +40,26 @@ bool trusts_limit(const State& s, const Job& job) {
   return !job.shape || !s.jobs().limit_record().overran_lately(job, s.fleet().request(job.shape));
 }
 
+DurationMs default_limit(const State& s, AccountId leaf) {
+  for (AccountId id = leaf == kUnassigned ? AccountId() : leaf; id; id = s.tree().node(id).parent) {
+    const DurationMs own = s.tree().node(id).spec.default_time_limit_ms;
+    if (own != 0) return own;
+  }
+  return s.policy().default_time_limit_ms;
+}
+
 bool ends_by_budget(const State& s, const Job& job) {
   return job.time_limit_ms == 0 && job.is_ours() && job.leaf != kUnassigned &&
          has_hard_budget(s.tree(), job.leaf);
 }
 
 // Returns when a job without a time limit has to be gone by the periods of its accounts' hard
-// budgets. kEndless: the policy's default counts instead, or there is no such budget.
+// budgets. kEndless: default_limit() counts instead, or there is no such budget.
 static TimeMs end_by_budget(const State& s, const Job& job) {
   if (!ends_by_budget(s, job)) return kEndless;
   const bool asked = job.state == JobState::kEnding && job.stop == Cause::kBudget;
   const TimeMs asked_ms = asked && job.until_ms != 0 ? job.until_ms : kEndless;
-  if (s.policy().default_time_limit_ms != 0) return asked_ms;
+  if (default_limit(s, job.leaf) != 0) return asked_ms;
   return std::min(asked_ms, budget_until(s.tree(), job.leaf));
 }
 
@@ -70,14 +78,16 @@ TimeMs planned_end(const State& s, const Job& job, TimeMs started_ms, std::uint3
     return doubled(end_ms - limits::kEndingMs, limits::kEndingMs, overruns);
   }
   const DurationMs limit_ms =
-      job.time_limit_ms != 0 ? job.time_limit_ms : s.policy().default_time_limit_ms;
+      job.time_limit_ms != 0 ? job.time_limit_ms : default_limit(s, job.leaf);
   return limit_ms == 0 ? kNever : doubled(started_ms, limit_ms, overruns);
 }
 
 JobDemand job_demand(const State& s, const Job& job) {
   if (s.tree().quota_sums().extra_limits().empty()) return {};
   const TimeMs end_ms = planned_end(s, job, s.now(), 0);
-  return {1, job.time_limit_ms, end_ms < kNever ? end_ms - s.now() : 0, s.now()};
+  JobDemand demand{1, job.time_limit_ms, end_ms < kNever ? end_ms - s.now() : 0, s.now()};
+  demand.civil = s.allocations().calendar() != nullptr;
+  return demand;
 }
 
 TimeMs sure_end(const State& s, const Job& job) {
@@ -101,7 +111,8 @@ void State::plan_end(Job& job) {
   must(end >= started_ms, "a job ends after it started");
   const bool asked = job.state == JobState::kEnding;
   TimeMs due = end;
-  const bool by_default = policy_.default_time_limit_ms != 0 && state::ends_by_budget(*this, job);
+  const bool by_default =
+      state::ends_by_budget(*this, job) && state::default_limit(*this, job.leaf) != 0;
   if (!asked && by_default) due = std::max(started_ms, end - limits::kEndingMs);
   if (!asked && state::enforces_limit(*this, job)) due = state::limit_end(*this, job, started_ms);
   jobs_.set_end(job, end, due >= kNever ? 0 : due);

@@ -23,10 +23,14 @@ bool has_end(const Job& job);
 // True if Subak ends the job after its own time limit. False for a job without a time limit, and
 // for an adopted or foreign job. O(depth).
 bool enforces_limit(const State& s, const Job& job);
+// Returns the time for which a job of the account without a time limit is planned. The nearest
+// account on the way to the root that has a default decides, or else the policy. 0: there is none.
+// `leaf` may be kUnassigned, or no account. O(depth).
+DurationMs default_limit(const State& s, AccountId leaf);
 // True if hard budgets say when the job ends: Subak started it, it has no time limit, and an
-// account on its path has a hard budget. The job holds GPU time for the policy's default time
-// limit, or else until the end of a period. Then it holds GPU time again, or Subak asks it to end.
-// O(depth).
+// account on its path has a hard budget. The job holds GPU time for its default time limit
+// (default_limit()), or else until the end of a period. Then it holds GPU time again, or Subak asks
+// it to end. O(depth).
 bool ends_by_budget(const State& s, const Job& job);
 // True if other jobs may rely on this job to end by its limit. The job must have a limit that it
 // has not overrun. In addition, the limit must be enforced, or similar jobs must have stayed within
@@ -39,7 +43,7 @@ TimeMs limit_end(const State& s, const Job& job, TimeMs started_ms);
 // `overruns`: how often the job still had its GPUs at a planned end.
 // - The limit is enforced: limit_end() plus limits::kEndingMs. Each overrun doubles kEndingMs.
 // - Otherwise: the start plus the limit, even if that is not trusted. For a job without a limit,
-//   the policy's default replaces the limit. Each overrun doubles the time after the start.
+//   default_limit() replaces the limit. Each overrun doubles the time after the start.
 // kNever: there is neither limit nor default, or `overruns` is at least limits::kMaxOverruns.
 TimeMs planned_end(const State& s, const Job& job, TimeMs started_ms, std::uint32_t overruns);
 // Returns the figures of this waiting job that limits on jobs use, as if it started now: one job,
@@ -47,7 +51,7 @@ TimeMs planned_end(const State& s, const Job& job, TimeMs started_ms, std::uint3
 // JobDemand().
 JobDemand job_demand(const State& s, const Job& job);
 // Returns when a waiting job would end by its limit if it started now. kNever: the job has no
-// trusted limit. The function does not use the policy's default, because other jobs rely on the
+// trusted limit. The function does not use default_limit(), because other jobs rely on the
 // result.
 TimeMs sure_end(const State& s, const Job& job);
 

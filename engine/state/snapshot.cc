@@ -35,7 +35,8 @@ void snapshot_budgets(const AccountTree& tree, const FactSink& sink) {
       const BudgetBook::State state = books[i].state();
       const BudgetPeriod& period = books[i].budget().period;
       sink(fact::BudgetPeriodSet{period.kind, period.fixed_ms, state.span.from_ms, state.span.to_ms,
-                                 state.until_ms, id, i, StoredGpuTime::of(state.base)});
+                                 state.until_ms, id, i, StoredGpuTime::of(state.base),
+                                 state.since_ms, state.reached});
     }
   }
 }
@@ -129,6 +130,7 @@ void snapshot_before_live(const State& s, const FactSink& sink, SnapshotParts wh
     if (!(s.fleet().others(id) == NodeUse())) sink(fact::NodeLoad{id, s.fleet().others(id)});
   }
   s.node_backoff().snapshot(sink);
+  if (const auto& calendar = s.allocations().calendar()) sink(fact::CivilEndsSet{calendar->ends()});
   snapshot_accounts(s.tree(), sink);
   snapshot_budgets(s.tree(), sink);  // the planned ends of jobs depend on the periods
 }

@@ -128,6 +128,8 @@ class State {
   void on(const fact::Reserved& f);
   void on(const fact::Claimed& f);
   void on(const fact::BudgetPeriodSet& f);
+  void on(const fact::CivilEndsSet& f);
+  void on(const fact::BudgetReached& f);
   void on(const fact::NodeBilled& f);
   void on(const fact::MetersSnapshot& f);
   void on(const fact::LedgerSnapshot& f);

@@ -4,6 +4,7 @@
 #include <array>
 #include <cstdint>
 
+#include "core/account_limits.h"
 #include "core/limits.h"
 #include "model/bounds/bounds.h"
 
@@ -32,6 +33,7 @@ constexpr std::array kOwnRows{
     Row{"attempt", "", 0, kMost32},
     Row{"borrow", "", 0, kName},
     Row{"bound_at_ms", "", 0, limits::kMaxTimeMs},
+    Row{"budget_zone", "", 0, kName},
     Row{"budgets", "", 0, limits::kMaxLimitsBytes},
     Row{"changes", "", 0, static_cast<std::int64_t>(limits::kMaxAccounts)},
     Row{"clique", "", 0, kName},
@@ -46,6 +48,7 @@ constexpr std::array kOwnRows{
     Row{"cpu_milli", "", 0, limits::kMaxCpuMilli},
     Row{"cpu_per_gpu_milli", "", 0, limits::kMaxCpuMilli},
     Row{"created_at_ms", "", 0, limits::kMaxTimeMs},
+    Row{"days", "", 0, limits::kMaxCivilEnds},
     Row{"default_time_limit_ms", "", kLeast, limits::kMaxTimeLimitMs},
     Row{"each", "", 0, kPods},
     Row{"effect", "", 0, kName},
@@ -87,6 +90,7 @@ constexpr std::array kOwnRows{
     Row{"mig_gpus", "", 0, kNodeGpus},
     Row{"milligpu", "", kLeast, kMost},  // amounts: accounting/tree_check.cc
     Row{"milligpu", "shape", 0, kMilliPerGpu - 1},
+    Row{"months", "", 0, limits::kMaxCivilEnds},
     Row{"name", "", 0, kName},
     Row{"namespaces", "", 0, static_cast<std::int64_t>(limits::kMaxNamespaceModes)},
     Row{"namespaces", "spec", 0, static_cast<std::int64_t>(limits::kMaxNamespacesPerAccount)},
@@ -111,6 +115,7 @@ constexpr std::array kOwnRows{
     Row{"products", "", 0, kPodList},
     Row{"profile", "", 0, kName},
     Row{"protocol", "", 0, kName},
+    Row{"quarters", "", 0, limits::kMaxCivilEnds},
     Row{"quota", "", 0, static_cast<std::int64_t>(limits::kMaxProductsPerAccount)},
     Row{"rack", "", 0, kName},
     Row{"rank", "", -1, kPods - 1},
@@ -148,7 +153,10 @@ constexpr std::array kOwnRows{
     Row{"values", "", 0, static_cast<std::int64_t>(limits::kMaxTermValues)},
     Row{"version", "", 0, kMost32},
     Row{"wall_ms", "", 0, limits::kMaxTimeMs},
+    Row{"weeks", "", 0, limits::kMaxCivilEnds},
     Row{"words", "", 0, static_cast<std::int64_t>(limits::kMaxRefusalBytes)},
+    Row{"years", "", 0, limits::kMaxCivilEnds},
+    Row{"zone", "", 0, kName},
 };
 
 }  // namespace subak::bounds

@@ -179,7 +179,8 @@ Policy Config::policy_over(const Policy& stored) const {
   if (reclaim) policy.reclaim = *reclaim;
   if (reclaim_min_run_ms) policy.reclaim_min_run_ms = *reclaim_min_run_ms;
   if (reclaim_max_grace_ms) policy.reclaim_max_grace_ms = *reclaim_max_grace_ms;
-  if (refund_lost_work_ms) policy.refund_lost_work_ms = *refund_lost_work_ms;
+  if (books.refund_lost_work_ms) policy.books.refund_lost_work_ms = *books.refund_lost_work_ms;
+  if (books.budget_zone) policy.books.budget_zone = *books.budget_zone;
   if (keep_whole) policy.keep_whole = *keep_whole;
   if (clique_gangs) policy.clique_gangs = *clique_gangs;
   if (headroom.cpu_milli) policy.gpu_headroom.cpu_milli = *headroom.cpu_milli;

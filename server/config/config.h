@@ -96,6 +96,12 @@ struct AlignmentConfig {
   std::vector<NamespaceAlignment> namespaces;
 };
 
+// Values of BookPolicy, under the same names. Unset: the stored value stays.
+struct BookConfig {
+  std::optional<DurationMs> refund_lost_work_ms;
+  std::optional<std::string> budget_zone;
+};
+
 // All values of the configuration, with their defaults.
 // Values of Policy::gpu_headroom and Policy::fair_share. An unset value leaves the stored value.
 struct HeadroomConfig {
@@ -161,7 +167,8 @@ struct Config {
   std::optional<DurationMs> half_life_ms, hold_ms, patience_ms;
   std::optional<std::uint32_t> reserve_jobs;
   std::optional<bool> reclaim;
-  std::optional<DurationMs> reclaim_min_run_ms, reclaim_max_grace_ms, refund_lost_work_ms;
+  std::optional<DurationMs> reclaim_min_run_ms, reclaim_max_grace_ms;
+  BookConfig books;
   std::optional<std::uint32_t> keep_whole;
   std::optional<std::uint32_t> clique_gangs;
   HeadroomConfig headroom;

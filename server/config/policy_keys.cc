@@ -48,6 +48,10 @@ std::string lowest(const Policy& p) {
 std::string order(const Policy& p) { return std::string(enum_name(p.order)); }
 std::string memory(const Policy& p) { return std::to_string(p.gpu_headroom.memory_bytes); }
 std::string reclaim(const Policy& p) { return p.reclaim ? "on" : "off"; }
+std::string refund(const Policy& p) { return format_duration(p.books.refund_lost_work_ms); }
+std::string zone(const Policy& p) {
+  return p.books.budget_zone.empty() ? "UTC" : p.books.budget_zone;
+}
 std::string enforce(const Policy& p) { return p.enforce_time_limits ? "true" : "false"; }
 
 constexpr Key kKeys[] = {
@@ -64,8 +68,9 @@ constexpr Key kKeys[] = {
     {"reclaimMinRun", duration<&Policy::reclaim_min_run_ms>, set_in<&Config::reclaim_min_run_ms>},
     {"reclaimMaxGrace", duration<&Policy::reclaim_max_grace_ms>,
      set_in<&Config::reclaim_max_grace_ms>},
-    {"refundLostWork", duration<&Policy::refund_lost_work_ms>,
-     set_in<&Config::refund_lost_work_ms>},
+    {"refundLostWork", refund,
+     [](const Config& c) { return c.books.refund_lost_work_ms.has_value(); }},
+    {"budgetZone", zone, [](const Config& c) { return c.books.budget_zone.has_value(); }},
     {"keepWhole", number<&Policy::keep_whole>, set_in<&Config::keep_whole>},
     {"cliqueGangs", number<&Policy::clique_gangs>, set_in<&Config::clique_gangs>},
     {"cpuPerGpu", cpu, [](const Config& c) { return c.headroom.cpu_milli.has_value(); }},

@@ -87,6 +87,7 @@ constexpr auto kDeviceClaims = [](Config& c) -> DeviceClaims& { return c.claims.
 constexpr auto kOneReplica = [](Config& c) -> bool& { return c.node_labels.fail_greater_than_one; };
 constexpr auto kUnknown = [](Config& c) -> UnknownCluster& { return c.webhook.unknown_cluster; };
 constexpr auto kProtectGangs = [](Config& c) -> bool& { return c.webhook.protect_gangs; };
+constexpr auto kRefund = [](Config & c) -> auto& { return c.books.refund_lost_work_ms; };
 constexpr auto kDomainsForNvlink = [](Config& c) -> bool& { return c.claims.domains_for_nvlink; };
 
 // `field`: a member of Config, or a function that returns the field.
@@ -111,7 +112,7 @@ Found set_duration(Config& c, std::string_view v) {
     return bad_value(v, "a duration from " + format_duration(range.least) + " to " +
                             format_duration(range.most));
   }
-  c.*field = *parsed;
+  std::invoke(field, c) = *parsed;
   return std::nullopt;
 }
 
@@ -367,7 +368,10 @@ constexpr std::array kSettings{
             false, false, set_duration<&Config::reclaim_max_grace_ms, Range{0, kDayMs}>},
     Setting{"refundLostWork", "--refund-lost-work", "DURATION",
             "the most lost run time that the platform pays instead of the account; 0s is none",
-            false, false, set_duration<&Config::refund_lost_work_ms, Range{0, 365 * kDayMs}>},
+            false, false, set_duration<kRefund, Range{0, 365 * kDayMs}>},
+    Setting{"budgetZone", "--budget-zone", "ZONE",
+            "time zone of the periods of budgets: an IANA name such as Europe/Berlin, or UTC",
+            false, false, set_budget_zone},
     Setting{"priorityClasses", "--priority-class", "NAME=VALUE[:preempts][:ACCOUNT,...]",
             "a priority class of jobs, and the accounts that may use it", true, false,
             add_priority_class, [](Config& c) { c.priority_classes.clear(); }},

@@ -72,6 +72,10 @@ std::optional<Error> add_namespace(ClusterConfig& cluster, std::string_view ns,
 
 // Checks "HOST:PORT", where the port is not 0.
 std::optional<Error> check_host(std::string_view text);
+// Checks the URL of a Prometheus server, without a query.
+std::optional<Error> check_url(std::string_view text);
+// Sets the time zone of budgets, which the system must have. "UTC" becomes the empty text.
+std::optional<Error> set_budget_zone(Config& config, std::string_view name);
 // Checks "NAMESPACE/NAME" of a pod.
 std::optional<Error> check_pod(std::string_view text);
 // Checks the key of a node label: letters, digits and "-_./", at most 253 bytes.

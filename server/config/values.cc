@@ -1,4 +1,4 @@
-// Readers of values that have parts: clusters, namespaces, priority classes and keys of labels.
+// Readers of values that have parts: clusters, namespaces, priority classes, keys of labels, zones.
 #include <algorithm>
 #include <cctype>
 #include <charconv>
@@ -10,12 +10,30 @@
 #include "model/policy.h"
 #include "model/product.h"
 #include "server/config/settings.h"
+#include "server/zone/civil_ends.h"
 
 namespace subak::config {
 
 std::optional<Error> check_text(std::string_view text) {
   if (is_printable(text)) return std::nullopt;
   return Error{ErrorCode::kInvalid, "", printable(text), std::string(kWantPrintable)};
+}
+
+std::optional<Error> check_url(std::string_view text) {
+  const bool url = text.starts_with("http://") || text.starts_with("https://");
+  const bool plain = text.find_first_of(" ?#@") == std::string_view::npos;
+  const bool good = url && plain && !text.ends_with("//") && text.size() <= limits::kMaxTextBytes;
+  if (good) return std::nullopt;
+  return bad_value(text, "a URL such as http://prometheus.monitoring.svc:9090");
+}
+
+std::optional<Error> set_budget_zone(Config& config, std::string_view name) {
+  Result<std::string> zone = read_zone(std::string(name));
+  if (!zone) {
+    return bad_value(name, "UTC, or a zone of this system (package tzdata), such as Europe/Berlin");
+  }
+  config.books.budget_zone = *std::move(zone);
+  return std::nullopt;
 }
 
 std::optional<Error> check_name(std::string_view text) {
@@ -243,13 +261,9 @@ std::optional<Error> read_constant(std::string_view text, std::uint32_t most, do
 }
 
 std::optional<Error> set_prometheus(Config& config, std::string_view text) {
-  const bool url = text.starts_with("http://") || text.starts_with("https://");
-  const bool plain = text.find_first_of(" ?#@") == std::string_view::npos;
-  if (!url || !plain || text.ends_with("//") || text.size() > limits::kMaxTextBytes) {
-    return bad_value(text, "a URL such as http://prometheus.monitoring.svc:9090");
-  }
-  config.prometheus = text;
-  return std::nullopt;
+  auto error = check_url(text);
+  if (!error) config.prometheus = text;
+  return error;
 }
 
 std::optional<Error> add_fatal_condition(Config& config, std::string_view text) {

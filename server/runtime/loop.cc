@@ -84,6 +84,7 @@ void Runtime::Impl::fill() {
   const bool room = can_fill();
   for (; can_fill() && !mails.empty(); mails.pop_front()) take_mail(mails.front());
   say_clock_wrong();
+  tell_civil_ends();
   if (room) tick_if_due();
   const MutexLock lock(shared.mutex);
   shared.mailbox.applied(batches.filling->released.inputs - before);
@@ -232,6 +233,12 @@ void Runtime::Impl::say_clock_wrong() {
   const bool behind = now.state == ClockState::kStepped && now.offset_ms < -limits::kMaxClockStepMs;
   if (behind && !stamps.said_wrong) apply(Input{0, "", "", in::ClockWrong{-now.offset_ms}});
   stamps.said_wrong = behind;
+}
+
+void Runtime::Impl::tell_civil_ends() {
+  if (!options.civil_ends) return;
+  auto ends = options.civil_ends(engine.policy().books.budget_zone, stamps.last);
+  if (ends) apply(Input{0, "", "", *std::move(ends)});
 }
 
 void Runtime::Impl::tell_clock(const ClockStatus& before) const {

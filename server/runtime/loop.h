@@ -121,6 +121,8 @@ struct Runtime::Impl {
   // Applies in::ClockWrong when the loop finds that the wall clock is far behind. It does so once
   // each time that this happens.
   void say_clock_wrong();
+  // Applies in::TellCivilEnds if RuntimeOptions::civil_ends says so.
+  void tell_civil_ends();
   ClockReading read_clock() const { return {clock.wall_ms(), clock.boot_ms()}; }
   // Logs a change of the clock's state.
   void tell_clock(const ClockStatus& before) const;

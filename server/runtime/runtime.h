@@ -64,6 +64,9 @@ struct RuntimeOptions {
   std::function<void(const Released&)> on_durable;  // batches in order, each before its replies
   std::function<void(const Input&)> record;         // every input with its time, in order
   std::function<void(std::int64_t us)> on_pass;     // duration of one Pass
+  // The loop asks once in each turn whether the engine should be told the civil periods of the
+  // policy's budget zone (server/zone). Unset: never.
+  std::function<std::optional<in::TellCivilEnds>(const std::string& zone, TimeMs now)> civil_ends;
   // The store thread calls this once, when a commit has failed. `fatal` must not call stop().
   // Unset: the runtime logs the error and ends the process at once.
   Fatal fatal;

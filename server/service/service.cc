@@ -21,6 +21,7 @@
 #include "server/service/service_impl.h"
 #include "server/store/postgres/database/address.h"
 #include "server/store/sqlite/sqlite_store.h"
+#include "server/zone/civil_ends.h"
 
 namespace subak {
 
@@ -136,6 +137,7 @@ void Service::Impl::make_runtime() {
     events.pass(us);
     api->on_pass(us);
   };
+  options.civil_ends = CivilEndsTeller();
   options.fatal = fatal;
   runtime = std::make_unique<Runtime>(std::move(options), *store, clock);
   half_life = std::make_unique<HalfLifeReader>(*runtime, *store);
@@ -276,6 +278,13 @@ void Service::Impl::tell_known_as(const View& view) {
 
 // The leader alone counts each event once.
 void Service::Impl::count(const Released& batch) {
+  for (const Fact& fact : batch.facts ? *batch.facts : std::vector<Fact>()) {
+    const auto* const reached = std::get_if<fact::BudgetReached>(&fact.body);
+    if (reached == nullptr) continue;
+    log::warn(
+        "an account has spent a part of its budget",
+        {{"account", reached->path}, {"budget", reached->budget}, {"percent", reached->percent}});
+  }
   metrics::Reservations found = events.durable(batch);
   if (!found.empty()) {
     const auto kept = std::make_shared<const metrics::Reservations>(std::move(found));

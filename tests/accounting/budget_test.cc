@@ -85,7 +85,7 @@ TEST(BudgetBook, HoldsUntilThePlannedEndAndGivesTheRestBack) {
   book.give(hold, begin + 3 * kHourMs);
   EXPECT_EQ(book.at(begin + 4 * kHourMs).spent, hours(24));
   EXPECT_EQ(book.at(begin + 4 * kHourMs).left(), hours(76));
-  book.refund(hours(4));
+  book.refund(8000, {begin, begin + kHourMs / 2});
   EXPECT_EQ(book.at(begin + 4 * kHourMs).left(), hours(80));
 }
 
@@ -113,6 +113,39 @@ TEST(BudgetBook, SplitsAHoldOverItsPeriods) {
   EXPECT_EQ(book.at(december + kHourMs).held, GpuTime());
 }
 
+TEST(BudgetBook, TakesNothingBackFromBeforeItsBeginning) {
+  const TimeMs begin = at("2026-11-10T00:00:00Z");
+  BudgetBook book(budget_of("100h/month"), kOfAny, begin);
+  book.refund(1000, {begin - 2 * kHourMs, begin});
+  EXPECT_EQ(book.at(begin).spent, GpuTime());
+  book.take({1000, begin + kDayMs}, begin);
+  book.refund(1000, {begin - 2 * kHourMs, begin + kHourMs});
+  EXPECT_EQ(book.at(begin + 2 * kHourMs).spent, hours(1));
+}
+
+TEST(BudgetBook, ReachesEachPartOnceInAPeriod) {
+  const TimeMs begin = at("2026-11-01T00:00:00Z");
+  BudgetBook book(budget_of("soft=100h/month"), kOfAny, begin);
+  EXPECT_EQ(book.next_percent_at(), kEndless);
+  book.take({1000, 0}, begin);
+  const TimeMs first = begin + 80 * kHourMs;
+  EXPECT_EQ(book.next_percent_at(), first);
+  EXPECT_EQ(book.spent_percent(first - 1), 0U);
+  EXPECT_EQ(book.spent_percent(first), 80U);
+  book.set_reached(80);
+  EXPECT_EQ(book.next_percent_at(), begin + 100 * kHourMs);
+  EXPECT_EQ(book.spent_percent(begin + 100 * kHourMs), 100U);
+  book.set_reached(100);
+  EXPECT_EQ(book.next_percent_at(), kEndless);
+  book.grant(hours(100));  // the same amount
+  EXPECT_EQ(book.reached(), 100U);
+  book.grant(hours(200));
+  EXPECT_EQ(book.next_percent_at(), begin + 160 * kHourMs);
+  book.set_reached(80);
+  book.roll(book.turned(book.span().to_ms));
+  EXPECT_EQ(book.reached(), 0U);
+}
+
 TEST(BudgetBook, SaysWhenAJobFits) {
   const TimeMs begin = at("2026-11-01T00:00:00Z"), end = at("2026-12-01T00:00:00Z");
   const BudgetBook book(budget_of("100h/month"), kOfAny, begin);
@@ -129,24 +162,28 @@ TEST(BudgetBook, SaysWhenAJobFits) {
 
 TEST(Budgets, NeverHoldWhatNoPeriodHolds) {
   const Budget month = budget_of("100h/month"), total = budget_of("100h/total");
-  EXPECT_FALSE(never_holds(month, 8000, 25 * kHourMs));  // half of it in each of two months
-  EXPECT_TRUE(never_holds(month, 8000, 25 * kHourMs + 2));
-  EXPECT_FALSE(never_holds(month, 8000, 0));
-  EXPECT_TRUE(never_holds(month, 1000, 70 * kDayMs));
-  EXPECT_FALSE(never_holds(budget_of("696h/month"), 1000, 60 * kDayMs));  // around February
+  EXPECT_FALSE(never_holds(month, 8000, 25 * kHourMs, false));  // half of it in each of two months
+  EXPECT_TRUE(never_holds(month, 8000, 25 * kHourMs + 2, false));
+  EXPECT_FALSE(never_holds(month, 8000, 0, false));
+  EXPECT_TRUE(never_holds(month, 1000, 70 * kDayMs, false));
+  EXPECT_FALSE(never_holds(budget_of("696h/month"), 1000, 60 * kDayMs, false));  // around February
   const Budget hour = budget_of("100000h/hour");
-  EXPECT_FALSE(never_holds(hour, 1, (limits::kMaxBudgetPeriods - 1) * kHourMs));
-  EXPECT_TRUE(never_holds(hour, 1, limits::kMaxBudgetPeriods * kHourMs));
-  EXPECT_FALSE(never_holds(total, 1000, 100 * kHourMs));
-  EXPECT_TRUE(never_holds(total, 1000, 100 * kHourMs + 1));
-  EXPECT_TRUE(never_holds(total, 1, 0));
+  EXPECT_FALSE(never_holds(hour, 1, (limits::kMaxBudgetPeriods - 1) * kHourMs, false));
+  EXPECT_TRUE(never_holds(hour, 1, limits::kMaxBudgetPeriods * kHourMs, false));
+  EXPECT_FALSE(never_holds(total, 1000, 100 * kHourMs, false));
+  EXPECT_TRUE(never_holds(total, 1000, 100 * kHourMs + 1, false));
+  EXPECT_TRUE(never_holds(total, 1, 0, false));
+  // A day in a time zone may be shorter.
+  EXPECT_TRUE(never_holds(budget_of("23h/day"), 1000, 3 * kDayMs, false));
+  EXPECT_FALSE(never_holds(budget_of("23h/day"), 1000, 3 * kDayMs, true));
+  EXPECT_TRUE(never_holds(budget_of("20h/day"), 1000, 3 * kDayMs, true));
 }
 
 // A book beside a list of all that happened. Figures are compared in integers after each step.
 class BookAndList {
  public:
   BookAndList(std::string_view budget, TimeMs now)
-      : now_(now), book_(budget_of(budget), kOfAny, now), span_(book_.span()) {}
+      : now_(now), since_(now), book_(budget_of(budget), kOfAny, now), span_(book_.span()) {}
 
   void step(std::mt19937_64& dice) {
     now_ += static_cast<DurationMs>(dice() % (6 * kHourMs));
@@ -170,10 +207,10 @@ class BookAndList {
       book_.move_end(hold, end);
       hold.end_ms = end;
     } else {
-      const GpuTime amount = GpuTime::of(static_cast<MilliGpu>(dice() % 9000),
-                                         1 + static_cast<DurationMs>(dice() % kHourMs));
-      book_.refund(amount);
-      spent_ -= amount;
+      const auto amount = static_cast<MilliGpu>(dice() % 9000);
+      const TimeMs from = now_ - static_cast<DurationMs>(dice() % kHourMs);
+      book_.refund(amount, {from, now_});
+      spent_ -= GpuTime::of(amount, now_ - std::max(from, since_));
     }
     if (dice() % 50 == 0) restart();
   }
@@ -220,7 +257,7 @@ class BookAndList {
     book_ = fresh;
   }
 
-  TimeMs now_;
+  TimeMs now_, since_;
   BudgetBook book_;
   PeriodSpan span_;
   GpuTime spent_;

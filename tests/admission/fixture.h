@@ -67,7 +67,8 @@ inline std::shared_ptr<const View> fixed_view() {
   add_account(*accounts, old);
   // stop (draining) > stop.child (team-s); typed (team-t, at most 4 H100) > typed/ana (at most 2
   // GPUs); tight (team-q, quota 2, borrows nothing); short (team-l, time limits of at most 2 hours,
-  // 2 GPUs for each user).
+  // 2 GPUs for each user); paid (team-e, 100h/total) > paid.month (team-m, 10h/month), and
+  // paid.short (team-k, a default time limit of 2 hours).
   AccountSpec stop = account("stop");
   stop.draining = true;
   add_account(*accounts, stop);
@@ -86,6 +87,15 @@ inline std::shared_ptr<const View> fixed_view() {
   brief.job_limits = "queued=0,time=2h";
   brief.user_limits = "gpu=2";
   add_account(*accounts, brief);
+  AccountSpec paid = account("paid", {"team-e"});
+  paid.budgets = "100h/total";
+  add_account(*accounts, paid);
+  AccountSpec month = account("paid.month", {"team-m"});
+  month.budgets = "10h/month";
+  add_account(*accounts, month);
+  AccountSpec hours = account("paid.short", {"team-k"});
+  hours.default_time_limit_ms = 2 * kHourMs;
+  add_account(*accounts, hours);
   ClusterView c;
   c.id = ClusterId(1);
   c.name = "c1";

@@ -4,6 +4,7 @@
 
 #include "admission/policy.h"
 #include "core/limits.h"
+#include "denied.h"
 #include "fixture.h"
 
 namespace subak {
@@ -11,6 +12,7 @@ namespace {
 
 using test::container;
 using test::decide_text;
+using test::expect_denied;
 using test::fixed_view;
 using test::pod;
 using test::review_text;
@@ -351,6 +353,33 @@ TEST(PolicyEcho, ALongUserNameIsShortenedAndStaysItsOwn) {
       pod(container(kGpu, "1"), R"("name":"p","annotations":{"subak.gpu/user":")" + a + "\"}"),
       "team-a", std::string(5000, 'a') + "1"));
   EXPECT_EQ(own.because, Because::kGated);
+}
+
+// The engine accepts the same jobs, and the pod's owner reads by when it may have to end.
+TEST(PolicyAccount, BudgetsHoldADefaultTimeLimit) {
+  const auto warning = [](const char* ns) {
+    const Decision d = decide_text(review_text(pod(container(kGpu, "2")), ns, "ana"));
+    EXPECT_EQ(d.verdict, Verdict::kPatched) << ns;
+    return d.warnings.size() == 1 ? d.warnings[0] : "";
+  };
+  EXPECT_THAT(warning("team-k"), HasSubstr("holds GPU-hours of its budgets for 2h; a minute"));
+  // The policy has a default of a day, of which the month holds a part.
+  EXPECT_THAT(warning("team-m"), HasSubstr("holds GPU-hours of its budgets for 1d; a minute"));
+  const std::string limit = R"("name":"p","annotations":{"subak.gpu/time-limit":"1h"})";
+  const std::string limited = pod(container(kGpu, "2"), limit);
+  EXPECT_TRUE(decide_text(review_text(limited, "team-k", "ana")).warnings.empty());
+  // Without a default, a period of paid.month ends some time; the budget of paid never does.
+  View view = *fixed_view();
+  view.policy.default_time_limit_ms = 0;
+  const auto judge = [&view](const char* ns) {
+    const std::string text = review_text(pod(container(kGpu, "2")), ns, "ana");
+    const test::Parsed parsed(text);
+    return decide(view, {}, "", Endpoint::kMutate, parsed.review());
+  };
+  EXPECT_EQ(judge("team-m").verdict, Verdict::kPatched);
+  EXPECT_THAT(judge("team-m").warnings.at(0), HasSubstr("until a period ends"));
+  EXPECT_EQ(judge("team-k").verdict, Verdict::kPatched);
+  expect_denied(judge("team-e"), Because::kOverLimit, 403, "is not set");
 }
 
 // The webhook refuses what the account may not use, and lists what it may.

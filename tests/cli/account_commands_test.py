@@ -66,6 +66,32 @@ class Accounts(Service):
         self.assertIn("deleted", self.ok("account", "history", name))
         self.assertIn(name, self.ok("audit", "--subject", name))
 
+    def test_budgets_follow_their_time_zone(self):
+        name = self.account()
+        wrong = self.fails(1, "policy", "set", "budgetZone=Europe/Atlantis", "--reason", "x")
+        self.assertIn("Europe/Atlantis", wrong)
+        self.ok("policy", "set", "budgetZone=Pacific/Kiritimati", "--reason", "as the accounting does")
+        self.addCleanup(self.ok, "policy", "set", "budgetZone=UTC", "--reason", "as before")
+        self.ok("account", "set", name, "--budget", "10h/day,5h/12h", "--reason", "grant")
+        answer = self.json("budget", "list", name)
+        self.assertEqual(answer["zone"], "Pacific/Kiritimati")
+        ends = {row["budget"]: row["to"][11:] for row in answer["rows"]}
+        self.assertEqual(ends["10h/day"], "10:00:00Z")  # 14 hours before UTC
+        self.assertIn(ends["5h/12h"], ("00:00:00Z", "12:00:00Z"))
+        self.assertIn(" 11:00", self.ok("budget", "list", name))  # local time
+        self.assertIn("T10:00:00.000Z", self.ok("budget", "list", name, "--output", "csv"))
+
+    def test_default_time_limit_of_an_account(self):
+        name = self.account()
+        out = self.ok("account", "set", name, "--default-time-limit", "4h", "--reason", "short jobs")
+        self.assertIn("- default-time-limit: inherit\n+ default-time-limit: 4h\n", out)
+        self.assertEqual(self.json("account", "get", name)["defaultTimeLimit"], "14400s")
+        self.assertIn("default-time-limit: 4h", self.ok("account", "get", name))
+        self.ok("account", "set", name, "--shares", "2", "--reason", "other")
+        self.assertIn("default-time-limit: 4h", self.ok("account", "get", name))
+        self.ok("account", "set", name, "--default-time-limit", "inherit", "--reason", "as all others")
+        self.assertNotIn("defaultTimeLimit", self.json("account", "get", name))
+
     def test_account_file(self):
         name = self.account()
         text = f"accounts:\n- path: {name}\n  shares: 5\n- path: {name}.a\n  quota: gpu=4\n"

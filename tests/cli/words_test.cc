@@ -296,6 +296,33 @@ TEST(AccountFields, MaskHasOnlyWhatWasGiven) {
   wish.time_limits = "hard";
   EXPECT_EQ(failure_of([&] { put_wish(wish, "--", &request); }).what,
             "--time-limits: was \"hard\", want enforced, advised or inherit");
+  wish.time_limits.reset();
+  for (const char* wrong : {"4", "0s", "-4h", "never", ""}) {
+    wish.default_time_limit = wrong;
+    EXPECT_EQ(failure_of([&] { put_wish(wish, "--", &request); }).what,
+              "--default-time-limit: was \"" + std::string(wrong) +
+                  "\", want a duration such as 4h, or inherit");
+  }
+}
+
+TEST(AccountFields, ADefaultTimeLimitIsSetAndInherited) {
+  AccountWish wish;
+  wish.path = "ml";
+  EXPECT_TRUE(wish.empty());
+  wish.default_time_limit = "4h30m";
+  EXPECT_FALSE(wish.empty());
+  v1::UpdateAccountRequest request;
+  put_wish(wish, "--", &request);
+  EXPECT_EQ(request.update_mask().paths(0), "default_time_limit");
+  EXPECT_EQ(request.account().default_time_limit().seconds(), 4 * 3600 + 1800);
+  EXPECT_EQ(account_fields(request.account()).back().text, "4h30m");
+  wish.default_time_limit = "inherit";
+  v1::UpdateAccountRequest none;
+  put_wish(wish, "--", &none);
+  EXPECT_FALSE(none.account().has_default_time_limit());
+  EXPECT_EQ(account_fields(none.account()).back().text, "inherit");
+  EXPECT_EQ(parse_account_file("- {path: ml, default-time-limit: 4h}\n", "f")[0].default_time_limit,
+            "4h");
 }
 
 TEST(AccountFields, OneListLimitsGpusAndJobs) {
@@ -315,8 +342,8 @@ TEST(AccountFields, OneListLimitsGpusAndJobs) {
   EXPECT_EQ(request.update_mask().paths(2), "user_limits");
   const std::vector<FieldText> fields = account_fields(account);
   EXPECT_EQ(fields[2].text, "H100=2,gpu=16,jobs=20,time=2d");
-  EXPECT_EQ(fields[fields.size() - 2].name, "user-limit");
-  EXPECT_EQ(fields[fields.size() - 2].text, "gpu=8,jobs=2");
+  EXPECT_EQ(fields[fields.size() - 3].name, "user-limit");
+  EXPECT_EQ(fields[fields.size() - 3].text, "gpu=8,jobs=2");
   v1::UpdateAccountRequest none;
   wish.limit = wish.user_limit = "none";
   put_wish(wish, "--", &none);

@@ -25,7 +25,7 @@ deb=$(echo "$at"/out/subak_*.deb)
 rootfs=$(echo "$at"/out/subak-*-rootfs.tar.gz)
 
 depends=$(dpkg-deb -f "$deb" Depends)
-for package in libc6 libssl3 libcurl4 libsqlite3-0 libgrpc++1.51; do
+for package in tzdata libc6 libssl3 libcurl4 libsqlite3-0 libgrpc++1.51; do
   [[ ", $depends," == *", $package,"* ]] || fail "Depends has no $package: $depends"
 done
 dpkg-deb -x "$deb" "$at/deb"
@@ -42,6 +42,7 @@ grep -q "subak-$(dpkg-deb -f "$deb" Version)-rootfs.tar.gz" "$at/out/Containerfi
 [ "$(id -u)" = 0 ] || { echo "not root: the root file system is not entered"; exit 0; }
 mkdir "$at/root"
 tar -xzf "$rootfs" -C "$at/root"
+[ -s "$at/root/usr/share/zoneinfo/Europe/Berlin" ] || fail "the image has no time zones"
 chown 65532:65532 "$at/root/var/lib/subak"
 chroot --userspec=65532:65532 "$at/root" /usr/bin/subakd --state /var/lib/subak/subak.db --cluster main:observe \
   --listen-webhook 127.0.0.1:0 --listen-grpc 127.0.0.1:0 --listen-http 127.0.0.1:0 >"$at/ports" 2>"$at/log" &

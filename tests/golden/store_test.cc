@@ -64,8 +64,9 @@ TEST_P(GoldenStore, ReadsToTheSameState) {
   ASSERT_TRUE(db.open(copy_, OpenMode::kReadOnly));
   // Nothing is finalized to version 1. Its history has no start that leaps (fact::TimeLeapt), no scheduler
   // that refuses (SchedulerRefused), no gang that comes out of order (PodsRanked) or is resized (GangResized),
-  // and no claim (Claimed), as its policy has `reclaim` off. No account has a budget (BudgetPeriodSet).
-  const int unused = GetParam() == 1 ? 8 : 0;
+  // and no claim (Claimed), as its policy has `reclaim` off. No account has a budget (BudgetPeriodSet,
+  // CivilEndsSet, BudgetReached).
+  const int unused = GetParam() == 1 ? 10 : 0;
   EXPECT_EQ(db.number("SELECT count(*) FROM (SELECT kind FROM facts UNION SELECT kind FROM "
                       "checkpoint)"),
             kKindsOfVersion[GetParam() - 1] - unused);  // each kind that there was

@@ -82,7 +82,13 @@ class Oracle {
     Budget budget;
     PeriodSpan span;
     TimeMs until = 0;
-    GpuTime base;             // GPU time that the account used before the period
+    GpuTime base;               // GPU time that the account used before the period
+    TimeMs since = 0;           // when the budget began to count
+    std::uint32_t reached = 0;  // percent
+    BudgetCalendarPtr calendar;
+    PeriodSpan after(const PeriodSpan& of) const {
+      return period_after(calendar.get(), budget.period, of.to_ms);
+    }
     bool relabelled = false;  // a node got another product, so the figures cannot be compared
     bool excused = false;     // Subak could not end some job in time, so it may be overdrawn
   };
@@ -426,6 +432,7 @@ class Oracle {
     std::size_t taken = 0;                    // preempted jobs
     std::uint64_t events = 1;                 // 1 + the number of outside events
     std::vector<BudgetMemory> fresh_budgets;  // budgets of the account that the present fact makes
+    BudgetCalendarPtr calendar;               // the calendar of new budgets
     std::size_t rows_before = 0;              // ledger rows before the present input
   };
   Calm calm_;

@@ -1,6 +1,8 @@
 #include "tests/oracle/oracle_budgets.h"
 
 #include <algorithm>
+#include <cstdlib>
+#include <memory>
 #include <utility>
 
 #include "tests/oracle/oracle_text.h"
@@ -10,6 +12,9 @@ namespace subak::sim {
 void OracleBudgets::note(Oracle& oracle, const fact::Body& body) {
   if (const auto* const f = std::get_if<fact::AccountSet>(&body)) set(oracle, *f);
   if (const auto* const f = std::get_if<fact::BudgetPeriodSet>(&body)) turn(oracle, *f);
+  if (const auto* const f = std::get_if<fact::CivilEndsSet>(&body)) set_calendar(oracle, *f);
+  if (const auto* const f = std::get_if<fact::BudgetReached>(&body)) reach(oracle, *f);
+  if (const auto* const f = std::get_if<fact::Charged>(&body)) charge(oracle, f->row);
   if (const auto* const f = std::get_if<fact::StopAsked>(&body))
     oracle.job(f->id)->last.late = false;
   if (const auto* const f = std::get_if<fact::DeadlinePassed>(&body)) {
@@ -53,13 +58,16 @@ void OracleBudgets::set(Oracle& oracle, const fact::AccountSet& f) {
   for (const Budget& budget : budgets_of(f.spec.budgets)) {
     Book book;
     book.budget = budget;
-    book.span = period_at(budget.period, oracle.now_);
+    book.calendar = oracle.calm_.calendar;
+    book.since = oracle.now_;
+    book.span = period_in(book.calendar.get(), budget.period, oracle.now_);
     book.until = book.span.to_ms;
     book.base =
         a != nullptr ? OracleBudgets(oracle).used(f.id, budget.product, oracle.now_) : GpuTime();
     for (const Book& old : a != nullptr ? a->budgets : std::vector<Book>()) {
       if (!old.budget.same_but_granted(budget)) continue;
       book = old;
+      if (old.budget.granted != budget.granted) book.reached = 0;
       book.budget = budget;
     }
     books.push_back(std::move(book));
@@ -76,10 +84,57 @@ void OracleBudgets::turn(Oracle& oracle, const fact::BudgetPeriodSet& f) {
   for (Oracle::Account& a : oracle.accounts_) {
     for (Book& book : a.budgets) {
       if (!(book.budget.period == period)) continue;
-      if (!(book.span == span))
+      if (book.span.to_ms <= span.from_ms) {
         book.base = OracleBudgets(oracle).used(a.id, book.budget.product, span.from_ms);
-      book.span = span;
-      book.until = f.until_ms;
+        book.span = span;
+        book.reached = 0;
+        book.until = std::max(book.until, span.to_ms);
+      }
+      if (book.span == span) book.until = f.until_ms;
+    }
+  }
+}
+
+// The present periods stay. Jobs may hold too much of later periods, whose ends have moved.
+void OracleBudgets::set_calendar(Oracle& oracle, const fact::CivilEndsSet& f) {
+  oracle.calm_.calendar =
+      f.ends.zone.empty() ? nullptr : std::make_shared<const BudgetCalendar>(f.ends);
+  for (Oracle::Account& a : oracle.accounts_) {
+    for (Book& book : a.budgets) {
+      book.calendar = oracle.calm_.calendar;
+      book.excused = true;
+    }
+  }
+}
+
+void OracleBudgets::reach(Oracle& oracle, const fact::BudgetReached& f) {
+  Oracle::Account* const a = oracle.account(f.account);
+  if (a == nullptr || f.index >= a->budgets.size())
+    return oracle.wrong("no budget has reached a part");
+  Book& book = a->budgets[f.index];
+  const bool relabelled = book.relabelled && !book.budget.product.empty();
+  const GpuTime spent = OracleBudgets(oracle).spent(a->id, book);
+  const bool is_spent = spent.raw() * 100 >= book.budget.granted.raw() * f.percent;
+  if (f.percent <= book.reached || (!is_spent && !relabelled)) {
+    oracle.wrong(a->spec.path + ": the budget " + f.budget + " has not just reached " +
+                 std::to_string(f.percent) + "%");
+  }
+  book.reached = f.percent;
+}
+
+// Time before a budget began is not in its figures, so it cannot come back. `used` counted this time
+// when the budget began, and after this row it does not.
+void OracleBudgets::charge(Oracle& oracle, const LedgerRow& row) {
+  const AccountId owner = row.corrects != 0 ? row.payer : row.holder;
+  const bool comes_back = row.corrects != 0 ? row.milligpu < 0 : row.payer == kPlatform;
+  if (!comes_back || owner == kUnassigned || owner == kPlatform) return;
+  for (Oracle::Account& a : oracle.accounts_) {
+    if (!oracle.below(owner, a.id)) continue;
+    for (Book& book : a.budgets) {
+      if (!book.budget.product.empty() && book.budget.product != row.product) continue;
+      const TimeMs to = std::min(row.to_ms, book.since);
+      if (row.from_ms >= to) continue;
+      book.base -= GpuTime::of(std::abs(row.milligpu), to - row.from_ms);
     }
   }
 }
@@ -139,6 +194,14 @@ bool OracleBudgets::is_hard(AccountId leaf) const {
   return false;
 }
 
+DurationMs OracleBudgets::default_limit(const Oracle::Job& j) const {
+  const Oracle::Account* a = j.leaf == kUnassigned ? nullptr : o_.account(j.leaf);
+  for (; a != nullptr; a = o_.account(a->parent)) {
+    if (a->spec.default_time_limit_ms != 0) return a->spec.default_time_limit_ms;
+  }
+  return o_.policy_.default_time_limit_ms;
+}
+
 TimeMs OracleBudgets::until(AccountId leaf) const {
   TimeMs until = kEndless;
   for (const Oracle::Account* a = o_.account(leaf); a != nullptr; a = o_.account(a->parent)) {
@@ -165,7 +228,7 @@ std::string OracleBudgets::stops(const Oracle::Job& j, const ProductAmounts& gpu
       if (amount == 0) continue;
       if (end == kNeverEnds) return "a budget without an end";
       PeriodSpan span = book.span;
-      for (; span.from_ms < end; span = period_at(book.budget.period, span.to_ms)) {
+      for (; span.from_ms < end; span = book.after(span)) {
         const TimeMs from = std::max(o_.now_, span.from_ms);
         const GpuTime need = GpuTime::of(amount, std::min(end, span.to_ms) - from);
         GpuTime left = book.budget.granted - held(a->id, book, span);
@@ -200,6 +263,7 @@ bool OracleBudgets::has_excuse(AccountId id) const {
 bool OracleBudgets::is_of_turn(const fact::Body& body) {
   const auto* const stop = std::get_if<fact::StopAsked>(&body);
   return std::holds_alternative<fact::BudgetPeriodSet>(body) ||
+         std::holds_alternative<fact::BudgetReached>(body) ||
          (stop != nullptr && stop->cause == Cause::kBudget);
 }
 
@@ -223,6 +287,7 @@ void OracleBudgets::compare(Oracle& oracle, const Engine& engine) {
       if (!(books[i].span() == book.span) || books[i].until_ms() != book.until) {
         oracle.wrong(what + " has another period");
       }
+      if (books[i].reached() != book.reached) oracle.wrong(what + " has reached another part");
       if (book.relabelled && !book.budget.product.empty()) continue;
       const BudgetFigures figures = books[i].at(oracle.now_);
       if (figures.spent != mine.spent(a.id, book)) oracle.wrong(what + " has spent another amount");
@@ -262,7 +327,7 @@ void OracleBudgets::judge_refund(Oracle& oracle, const Oracle::Job& j, const fac
     if (r.corrects != 0 && r.milligpu > 0 && r.payer != kPlatform)
       oracle.wrong(name(f.job, f.rank) + " is refunded by an account");
     if (r.corrects != 0 || r.state != UsageState::kUsed || r.payer == kPlatform) continue;
-    const TimeMs from = std::max(r.from_ms, to - oracle.policy_.refund_lost_work_ms);
+    const TimeMs from = std::max(r.from_ms, to - oracle.policy_.books.refund_lost_work_ms);
     if (lost) due += std::max<DurationMs>(0, r.to_ms - from);
   }
   if (paid != moved || paid != due)

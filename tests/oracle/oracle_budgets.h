@@ -24,6 +24,8 @@ class OracleBudgets {
   static void note_excuses(Oracle& oracle);
   // True if the account or one above it has a hard budget.
   bool is_hard(AccountId leaf) const;
+  // Returns the time for which a job without a time limit is planned. 0: none.
+  DurationMs default_limit(const Oracle::Job& j) const;
   // Returns the planned end that hard budgets set for a job without a time limit. kEndless: none.
   TimeMs until(AccountId leaf) const;
   // Returns a text about the hard budget that does not allow the job to start with these GPUs;
@@ -53,6 +55,9 @@ class OracleBudgets {
   static void put_off(Oracle& oracle, const fact::ClusterSynced& f);
   static void set(Oracle& oracle, const fact::AccountSet& f);
   static void turn(Oracle& oracle, const fact::BudgetPeriodSet& f);
+  static void set_calendar(Oracle& oracle, const fact::CivilEndsSet& f);
+  static void reach(Oracle& oracle, const fact::BudgetReached& f);
+  static void charge(Oracle& oracle, const LedgerRow& row);
 
   const Oracle& o_;
 };

@@ -59,7 +59,7 @@ bool Oracle::trusted(const Job& j) const {
 
 TimeMs Oracle::end_of(const Job& j) const {
   if (is_ours(j) && j.limit == 0 && j.leaf != kUnassigned && OracleBudgets(*this).is_hard(j.leaf)) {
-    const bool by_default = policy_.default_time_limit_ms != 0;
+    const bool by_default = OracleBudgets(*this).default_limit(j) != 0;
     TimeMs end = by_default ? kEndless : OracleBudgets(*this).until(j.leaf);
     const bool asked =
         j.state == JobState::kEnding && j.stop == Cause::kBudget && j.until != 0 && !j.last.late;
@@ -68,7 +68,7 @@ TimeMs Oracle::end_of(const Job& j) const {
     if (end < kEndless && j.overruns >= limits::kMaxOverruns) return kNeverEnds;
     if (end < kEndless) return end - limits::kEndingMs + (limits::kEndingMs << j.overruns);
   }
-  DurationMs doubled = j.limit != 0 ? j.limit : policy_.default_time_limit_ms;
+  DurationMs doubled = j.limit != 0 ? j.limit : OracleBudgets(*this).default_limit(j);
   TimeMs from = j.started;
   if (enforced(j)) {
     from += j.limit + policy_.time_limit_grace_ms;

@@ -67,6 +67,7 @@ void add_limits(Rng& rng, AccountSpec& spec) {
 // Budgets, small enough that jobs meet them.
 void add_budgets(Rng& rng, AccountSpec& spec) {
   constexpr const char* kPeriods[] = {"30m", "hour", "5h", "day", "week", "month", "total"};
+  if (rng.percent(25)) spec.default_time_limit_ms = kHourMs * rng.between(1, 9);
   if (!rng.percent(60)) return;
   const std::int64_t count = rng.between(1, 2);
   for (std::int64_t i = 0; i < count; ++i) {
@@ -76,6 +77,28 @@ void add_budgets(Rng& rng, AccountSpec& spec) {
     const std::size_t period = rng.below(std::size(kPeriods));
     spec.budgets += std::to_string(rng.between(1, 8 << period)) + "h/" + kPeriods[period];
   }
+}
+
+// The civil periods of a zone that is some hours before UTC and sometimes one more; or UTC.
+in::TellCivilEnds some_zone(Rng& rng, TimeMs now) {
+  in::TellCivilEnds told;
+  if (rng.percent(20)) return told;
+  told.ends.zone = "Test/Zone";
+  const DurationMs ahead = kHourMs * rng.between(-11, 13);
+  const auto list = [&](const BudgetPeriod& period) {
+    std::vector<CivilEnd> out;
+    PeriodSpan span = period_at(period, std::max<TimeMs>(0, now - longest_period(period)));
+    for (int i = 0; i < 12; ++i, span = period_at(period, span.to_ms))
+      out.push_back({span.to_ms - ahead - i % 2 * kHourMs});
+    return out;
+  };
+  told.ends.days = list({PeriodKind::kFixed, kDayMs});
+  told.ends.weeks = list({PeriodKind::kWeek, 0});
+  told.ends.months = list({PeriodKind::kMonth, 0});
+  told.ends.quarters = list({PeriodKind::kQuarter, 0});
+  told.ends.years = list({PeriodKind::kYear, 0});
+  if (rng.percent(5)) std::swap(told.ends.days.front(), told.ends.days.back());  // refused
+  return told;
 }
 
 }  // namespace
@@ -92,7 +115,8 @@ void RandomWorld::choose_time(Policy& policy) {
 void RandomWorld::choose_rules(Policy& policy) const {
   policy.reclaim = options_.seed % 3 != 0;
   policy.reclaim_min_run_ms = static_cast<DurationMs>(options_.seed / 3 % 3) * 5 * kMinuteMs;
-  policy.refund_lost_work_ms = static_cast<DurationMs>(options_.seed / 2 % 3) * 20 * kMinuteMs;
+  policy.books.refund_lost_work_ms =
+      static_cast<DurationMs>(options_.seed / 2 % 3) * 20 * kMinuteMs;
   if (options_.plain) return;
   if (options_.has_classes()) {
     policy.priority_classes = {
@@ -222,6 +246,8 @@ in::Body RandomWorld::choose() {
   if (dice < 875) return options_.plain ? advance_pod() : foreign_pod();
   if (dice < 905) return node_event();
   if (dice < 925) {
+    // Not in all worlds with budgets, since a new zone excuses that a later period is overdrawn.
+    if (options_.seed % 16 == 6 && rng_.percent(20)) return some_zone(rng_, now_);
     const bool many = options_.seed % 3 == 1 && rng_.percent(20);
     return many ? joined({edit_account(), edit_account(), edit_account()}) : edit_account();
   }

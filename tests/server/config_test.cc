@@ -191,6 +191,12 @@ ignoreCheckpoint: true
             "leader.example.com:9444cat");
 }
 
+TEST(Yaml, WhatTheBooksFollow) {
+  const Config c = accepted("budgetZone: Europe/Berlin\nrefundLostWork: 20m\n");
+  EXPECT_EQ(c.policy_over(Policy()).books, (BookPolicy{20 * kMinuteMs, "Europe/Berlin"}));
+  EXPECT_EQ(Config().policy_over(c.policy_over(Policy())), c.policy_over(Policy()));
+}
+
 TEST(Yaml, WhatIsKeptBesideGpusIsAQuantity) {
   const Config c = accepted("cpuPerGpu: 7500m\nmemoryPerGpu: 64Gi\n");
   EXPECT_EQ(c.headroom.cpu_milli, 7500);

@@ -20,6 +20,7 @@ TEST(Policy, EachValueIsReadAsItIsShown) {
   other.enforce_time_limits = true;
   other.order = OrderPolicy::kFifo;
   other.system_namespaces = {"x"};
+  other.books = {20 * kMinuteMs, "Europe/Berlin"};
   for (const Policy& policy : {Policy(), other}) {
     std::vector<std::pair<std::string, std::string>> changes;
     for (const PolicyValue& value : policy_values(Config(), policy)) {
@@ -85,6 +86,18 @@ TEST(Policy, AHalfLifeThatIsUnderWayIsNotSetAgain) {
   const auto kept = policy_with(Config(), policy, {{"patience", "3h"}});
   ASSERT_TRUE(kept.ok());
   EXPECT_EQ(kept->fair_share.change, policy.fair_share.change);
+}
+
+TEST(Policy, ATimeZoneThatTheSystemLacksIsRefusedByName) {
+  const auto zone = policy_with(Config(), Policy(), {{"budgetZone", "America/New_York"}});
+  ASSERT_TRUE(zone.ok());
+  EXPECT_EQ(zone->books.budget_zone, "America/New_York");
+  EXPECT_EQ(policy_with(Config(), *zone, {{"budgetZone", "UTC"}})->books.budget_zone, "");
+  const auto refused = policy_with(Config(), *zone, {{"budgetZone", "Europe/Atlantis"}});
+  ASSERT_FALSE(refused.ok());
+  EXPECT_EQ(refused.error().code, ErrorCode::kInvalid);
+  EXPECT_EQ(refused.error().field, "budgetZone");
+  EXPECT_EQ(refused.error().got, "Europe/Atlantis");
 }
 
 }  // namespace

@@ -95,7 +95,7 @@ void print_account(Session& s, const v1::Account& a, const Figures& figures) {
           << ", revision " << a.revision() << '\n';
   for (const FieldText& field : account_fields(a)) {
     std::string name = field.name + ":";
-    name.resize(13, ' ');
+    name.resize(std::max<std::size_t>(13, name.size() + 1), ' ');
     s.out() << "  " << name << printable(field.text) << '\n';
   }
   const auto row = figures.find(a.path());

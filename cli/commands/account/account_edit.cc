@@ -14,7 +14,7 @@ namespace {
 struct SetCommand {
   std::string path;
   std::optional<std::string> shares, quota, limit, user_limit, borrow, lend, namespaces,
-      time_limits, budget;
+      time_limits, budget, default_time_limit;
   AccountEditOptions options;
 };
 
@@ -40,6 +40,7 @@ AccountWish wish_of(const SetCommand& o) {
   wish.lend = o.lend;
   wish.time_limits = o.time_limits;
   wish.budget = o.budget;
+  wish.default_time_limit = o.default_time_limit;
   if (o.namespaces) wish.namespaces = split(*o.namespaces);
   return wish;
 }
@@ -105,6 +106,11 @@ void add_set(Command account) {
            "enforced (Subak ends jobs at their time limits), advised (Subak does not end them), or "
            "inherit (the parent account decides)",
            "WORD");
+  c.option(
+      "--default-time-limit", o->default_time_limit,
+      "how long a job of the account is planned to run if it has no time limit: 4h, or inherit "
+      "(the parent account decides, and for the root the policy)",
+      "DURATION");
   add_edit_options(c, o->options);
   c.run([o](Session& s) { return set_account(s, *o); });
 }

@@ -14,15 +14,23 @@ struct BudgetCommand {
   WatchOptions watch;
 };
 
-// A time to the minute; the date alone for midnight.
-std::string end_text(const google::protobuf::Timestamp* time, bool csv) {
-  if (time == nullptr) return "";
-  if (csv) return exact_time_text(*time);
-  const std::string text = time_text(*time);
-  return text.substr(0, text.find("00:00:00") != std::string::npos ? 10 : 16);
+// A local time to the minute; the date alone for midnight.
+Cell end_cell(const google::protobuf::Timestamp* time) {
+  if (time == nullptr) return {"", ""};
+  Cell cell = time_cell(*time);
+  constexpr std::size_t kDate = 10, kMinute = 16, kSecond = 19;
+  if (cell.text.size() < kSecond) return cell;
+  const bool is_midnight = cell.text.compare(kDate, kSecond - kDate, " 00:00:00") == 0;
+  const std::size_t keep = is_midnight ? kDate : kMinute;
+  cell.text.erase(keep, kSecond - keep);
+  return cell;
 }
 
-Table budget_table(const v1::ListBudgetsResponse& answer, bool csv) {
+std::string reached_text(const v1::BudgetRow& row) {
+  return row.reached_percent() == 0 ? "" : std::to_string(row.reached_percent()) + "%";
+}
+
+Table budget_table(const v1::ListBudgetsResponse& answer) {
   constexpr Align kRight = Align::kRight;
   Table table({{"Account", Align::kLeft, Room::kElastic},
                {"Budget", Align::kLeft},
@@ -30,13 +38,14 @@ Table budget_table(const v1::ListBudgetsResponse& answer, bool csv) {
                {"Spent", kRight},
                {"Held", kRight},
                {"Left", kRight},
-               {"Until\n(UTC)", Align::kLeft},
-               {"SpentBy\n(UTC)", Align::kLeft}});
+               {"Reached", kRight},
+               time_column("Until"),
+               time_column("SpentBy")});
   for (const v1::BudgetRow& r : answer.rows()) {
     table.row({r.account().empty() ? "(root)" : r.account(), r.budget(),
                gpu_hours_text(r.granted()), gpu_hours_text(r.spent()), gpu_hours_text(r.held()),
-               gpu_hours_text(r.left()), end_text(r.has_to() ? &r.to() : nullptr, csv),
-               end_text(r.has_projected_end() ? &r.projected_end() : nullptr, csv)});
+               gpu_hours_text(r.left()), reached_text(r), end_cell(r.has_to() ? &r.to() : nullptr),
+               end_cell(r.has_projected_end() ? &r.projected_end() : nullptr)});
   }
   return table;
 }
@@ -46,7 +55,7 @@ void show_budgets(Session& s, const BudgetCommand& o) {
   request.set_account(o.account);
   const auto answer = all_pages<v1::ListBudgetsResponse>(
       s, "AccountService/ListBudgets", request, 0, [](auto& a) { return a.mutable_rows(); });
-  s.show(answer, [&] { return budget_table(answer, s.is_csv()); });
+  s.show(answer, [&] { return budget_table(answer); });
 }
 
 }  // namespace

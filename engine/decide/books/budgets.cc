@@ -24,7 +24,7 @@ bool is_overdrawn(const BudgetBook& book, bool present, TimeMs now) {
   PeriodSpan span = book.span();
   for (int i = 0; i < limits::kMaxBudgetPeriods; ++i) {
     if (book.ends().empty() || book.ends().rbegin()->first <= span.to_ms) return false;
-    span = period_at(book.budget().period, span.to_ms);
+    span = book.after(span);
     if (book.held_in(span) > book.budget().granted) return true;
   }
   return false;
@@ -52,12 +52,15 @@ MilliGpu counted_milligpu(const State& s, const state::Job& job, const BudgetBoo
   return amount;
 }
 
-// The jobs without a time limit that hold GPUs of the budget, those that started last first.
-std::vector<JobId> endable(const State& s, AccountId account, const BudgetBook& book) {
+// The jobs without a time limit that hold GPUs of the budget, those that started last first. At the
+// turn of a period, jobs with a default time limit are left out: their planned ends do not move.
+std::vector<JobId> endable(const State& s, AccountId account, const BudgetBook& book,
+                           bool is_turn) {
   std::vector<std::pair<TimeMs, JobId>> found;
   derive::each_holder(s, [&](const state::Job& job) {
     if (job.time_limit_ms != 0 || !job.is_ours() || job.state == JobState::kEnding) return;
     if (job.leaf == kUnassigned || !is_below(s.tree(), job.leaf, account)) return;
+    if (is_turn && state::default_limit(s, job.leaf) != 0) return;
     if (counted_milligpu(s, job, book) > 0) found.emplace_back(job.run().started_ms, job.id);
   });
   std::sort(found.rbegin(), found.rend());
@@ -66,16 +69,23 @@ std::vector<JobId> endable(const State& s, AccountId account, const BudgetBook& 
   return out;
 }
 
-// Asks jobs without a time limit to end until no hard budget is overdrawn. Budgets of `turning` are
-// almost at the end of their present period: only their later periods count.
-void end_beyond_budgets(Decision& d, const BudgetPeriod* turning) {
+// What end_beyond_budgets() is called for.
+struct Occasion {
+  bool is_turn = false;
+  // Budgets with these periods are almost at the end of their present period: only their later
+  // periods count. nullptr: there are none.
+  const BudgetPeriod* turning = nullptr;
+};
+
+// Asks jobs without a time limit to end until no hard budget is overdrawn.
+void end_beyond_budgets(Decision& d, const Occasion& occasion) {
   for (const AccountId id : std::set(d.s.tree().quota_sums().extra_limits())) {
     const auto& books = d.s.tree().node(id).jobs.budgets;
     for (std::size_t i = 0; i < books.size(); ++i) {
       const Budget& budget = books[i].budget();
-      const bool present = turning == nullptr || !(budget.period == *turning);
+      const bool present = occasion.turning == nullptr || !(budget.period == *occasion.turning);
       if (budget.soft || !is_overdrawn(books[i], present, d.s.now())) continue;
-      for (const JobId job : endable(d.s, id, books[i])) {
+      for (const JobId job : endable(d.s, id, books[i], occasion.is_turn)) {
         ask_stop(d, d.s.jobs().at(job), Cause::kBudget, {}, d.s.now() + limits::kEndingMs);
         if (!is_overdrawn(books[i], present, d.s.now())) break;
       }
@@ -97,7 +107,7 @@ JobId take_running_jobs(const State& s, AccountId account, BudgetBook& book) {
   derive::each_holder(s, [&](const state::Job& job) {
     if (job.leaf == kUnassigned || !is_below(s.tree(), job.leaf, account)) return;
     TimeMs end_ms = job.run().end_ms;
-    const bool by_period = job.time_limit_ms == 0 && s.policy().default_time_limit_ms == 0;
+    const bool by_period = job.time_limit_ms == 0 && state::default_limit(s, job.leaf) == 0;
     if (job.is_ours() && by_period) end_ms = book.until_ms();
     if (job.is_ours() && job.time_limit_ms != 0) end_ms = std::max(end_ms, end_by_limit(s, job));
     const MilliGpu amount = counted_milligpu(s, job, book);
@@ -120,7 +130,8 @@ std::optional<Error> check_budget(const State& s, AccountId account, const Budge
   const BudgetBook* const known = book_of(s.tree().node(account), budget);
   if (known != nullptr && budget.granted >= known->budget().granted) return std::nullopt;
   const ProductId product = s.fleet().products().find(budget.product);
-  BudgetBook book = known != nullptr ? *known : BudgetBook(budget, product, s.now());
+  BudgetBook book =
+      known != nullptr ? *known : BudgetBook(budget, product, s.now(), s.allocations().calendar());
   book.grant(budget.granted);
   if (known == nullptr) {
     const bool is_unknown = !budget.product.empty() && !product;
@@ -181,11 +192,11 @@ void keep_within_budgets(Decision& d) {
   for (const JobId job : endless) {
     ask_stop(d, d.s.jobs().at(job), Cause::kBudget, {}, d.s.now() + limits::kEndingMs);
   }
-  end_beyond_budgets(d, nullptr);
+  end_beyond_budgets(d, {});
 }
 
 void budgets_changed(Decision& d) {
-  // With a default time limit, no planned end depends on a period.
+  // If all jobs have a default time limit, no planned end depends on a period.
   if (d.s.policy().default_time_limit_ms == 0) keep_within_budgets(d);
 }
 
@@ -205,8 +216,32 @@ void turn_budgets(Decision& d) {
     const bool is_begin = turn->until_ms == turn->span.to_ms;
     // With a default time limit, no planned end moves at a turn.
     if (d.s.policy().default_time_limit_ms != 0) continue;
-    end_beyond_budgets(d, is_begin ? nullptr : &turn->period);
+    end_beyond_budgets(d, {true, is_begin ? nullptr : &turn->period});
   }
+}
+
+void note_reached(Decision& d) {
+  const bool same_minute = d.before_ms / kMinuteMs == d.s.now() / kMinuteMs;
+  if (same_minute || d.s.now() < d.s.leap().until_ms()) return;
+  if (d.s.allocations().budget_reach_ms() > d.s.now()) return;
+  for (const AccountId id : std::set(d.s.tree().quota_sums().extra_limits())) {
+    const AccountNode& node = d.s.tree().node(id);
+    for (std::uint32_t i = 0; i < node.jobs.budgets.size(); ++i) {
+      const BudgetBook& book = node.jobs.budgets[i];
+      const std::uint32_t percent = book.spent_percent(d.s.now());
+      if (percent <= book.reached()) continue;
+      d.emit(fact::BudgetReached{id, i, percent, node.spec.path, budgets_text({book.budget()})});
+    }
+  }
+}
+
+void decide(Decision& d, const in::TellCivilEnds& i) {
+  if (auto error = check_civil_ends(i.ends)) return d.refuse(*error, "budget zone");
+  const BudgetCalendarPtr& known = d.s.allocations().calendar();
+  if (!is_news(known != nullptr ? known->ends() : CivilEnds(), i.ends, d.s.now())) return;
+  d.emit(fact::CivilEndsSet{i.ends});
+  // The ends of later periods may have moved.
+  keep_within_budgets(d);
 }
 
 }  // namespace subak::decide

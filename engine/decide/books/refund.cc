@@ -38,7 +38,7 @@ void refund(Decision& d, std::uint64_t charged, const LedgerRow& whole, TimeMs f
 }
 
 void refund_lost_work(Decision& d, const state::Job& job, std::uint32_t rank, Cause cause) {
-  const DurationMs most = d.s.policy().refund_lost_work_ms;
+  const DurationMs most = d.s.policy().books.refund_lost_work_ms;
   if (most == 0 || !loses_work(job, cause)) return;
   const AllocationId allocation{job.id, rank, job.attempt};
   std::vector<std::pair<std::uint64_t, LedgerRow>> rows;

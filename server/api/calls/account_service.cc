@@ -65,6 +65,7 @@ void put_budget(const BudgetBook& book, TimeMs now, v1::BudgetRow* out) {
   put(figures.held, out->mutable_held());
   put(figures.left(), out->mutable_left());
   out->set_rate_milligpu(book.rate());
+  out->set_reached_percent(book.reached());
   const TimeMs end_ms = spent_by(book, now);
   if (end_ms < book.span().to_ms) put(end_ms, out->mutable_projected_end());
 }
@@ -75,6 +76,7 @@ std::optional<Error> list_budgets(const Engine& engine, TimeMs now,
   const AccountTree& tree = engine.accounts();
   if (!tree.find(in.account())) return no_account("account", in.account());
   put(now, out->mutable_time());
+  out->set_zone(engine.policy().books.budget_zone);
   std::uint64_t at = 0;  // the number of the row among all rows
   PageMeter meter(page);
   bool full = false;

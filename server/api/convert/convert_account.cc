@@ -39,6 +39,7 @@ constexpr MaskField kMaskFields[] = {
     {"job_limits", &in::UnchangedFields::job_limits},
     {"user_limits", &in::UnchangedFields::user_limits},
     {"budgets", &in::UnchangedFields::budgets},
+    {"default_time_limit", &in::UnchangedFields::default_time_limit},
 };
 
 // Without a mask the fields that are set count as named.
@@ -56,6 +57,7 @@ in::UnchangedFields unset_fields(const v1::Account& in) {
   unchanged.job_limits = in.job_limits().empty();
   unchanged.user_limits = in.user_limits().empty();
   unchanged.budgets = in.budgets().empty();
+  unchanged.default_time_limit = !in.has_default_time_limit();
   return unchanged;
 }
 
@@ -92,6 +94,8 @@ void put(const AccountSpec& spec, std::int64_t revision, v1::Account* out) {
   out->set_job_limits(spec.job_limits);
   out->set_user_limits(spec.user_limits);
   out->set_budgets(spec.budgets);
+  if (spec.default_time_limit_ms != 0)
+    put_duration(spec.default_time_limit_ms, out->mutable_default_time_limit());
   out->set_revision(revision);
 }
 
@@ -151,6 +155,10 @@ AccountSpec get(Check& check, const v1::Account& in, const in::UnchangedFields& 
   if (!unchanged.user_limits)
     spec.user_limits = check.text("user_limits", in.user_limits(), kMostBytes);
   if (!unchanged.budgets) spec.budgets = check.text("budgets", in.budgets(), kMostBytes);
+  if (!unchanged.default_time_limit && in.has_default_time_limit()) {
+    spec.default_time_limit_ms =
+        check.duration("default_time_limit", in.default_time_limit(), limits::kMaxTimeLimitMs);
+  }
   return spec;
 }
 

@@ -79,6 +79,9 @@ struct Describe {
     row.entry.error = f.error;
     return is("", f.subject, "");
   }
+  bool operator()(const fact::BudgetReached& f) {
+    return is("", f.path, "budget=" + f.budget + " reached=" + std::to_string(f.percent) + "%");
+  }
   template <class Other>
   bool operator()(const Other&) {
     return false;
@@ -95,6 +98,8 @@ struct Describe {
 
 struct EditOf {
   const EditStamp* operator()(const fact::StopAsked& stop) const { return &stop.by; }
+  const EditStamp* operator()(const fact::BudgetReached& /*f*/) const { return &by_subak; }
+  EditStamp by_subak;
   template <class T>
   const EditStamp* operator()(const T& record) const {
     if constexpr (requires { record.edit; }) {
@@ -108,9 +113,11 @@ struct EditOf {
 }  // namespace
 
 std::optional<AuditRow> audit_row(const fact::Body& body) {
-  const EditStamp* edit = std::visit(EditOf{}, body);
-  // Refusals and stops by Subak itself also count, although no user edits then.
+  const EditOf of;
+  const EditStamp* edit = std::visit(of, body);
+  // Refusals, stops by Subak itself and spent budgets also count, although no user edits then.
   const bool shown = std::holds_alternative<fact::EditRefused>(body) ||
+                     std::holds_alternative<fact::BudgetReached>(body) ||
                      std::holds_alternative<fact::StopAsked>(body);
   if (edit == nullptr || (*edit == EditStamp{} && !shown)) return std::nullopt;
   AuditRow row;
