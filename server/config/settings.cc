@@ -214,16 +214,6 @@ Found add_priority_class(Config& c, std::string_view v) {
   return add_class(c, std::move(parsed).value());
 }
 
-Found add_http_host(Config& c, std::string_view v) {
-  bool good = !v.empty() && v.size() <= limits::kMaxNameBytes;
-  for (const char ch : v) {
-    good = good && (std::isalnum(static_cast<unsigned char>(ch)) || ch == '-' || ch == '.');
-  }
-  if (!good) return bad_value(v, "a host name without a port, such as subak.example.com");
-  c.http_hosts.emplace_back(v);
-  return std::nullopt;
-}
-
 Found add_cluster(Config& c, std::string_view v) {
   Result<ClusterConfig> parsed = read_cluster(v);
   if (!parsed) return parsed.error();

@@ -83,6 +83,8 @@ std::optional<Error> check_label_key(std::string_view text);
 // Reads "namespace=NAME:PRODUCT" or "class=NAME:PRODUCT" (a priority class); a namespace may end
 // with *. `product_end`: the suffix that PRODUCT must have; empty: PRODUCT must be of MIG slices.
 Result<GpuRoute> read_route(std::string_view text, std::string_view product_end);
+// Adds to Config::http_hosts. Refuses anything but the name of a host.
+std::optional<Error> add_http_host(Config& config, std::string_view text);
 // Sets WebhookConfig::pod_priority_class. Refuses a name that no PriorityClass may have.
 std::optional<Error> set_pod_class(Config& config, std::string_view text);
 // Adds to WebhookConfig::queue_accounts: "QUEUE=ACCOUNT" or "NAMESPACE/QUEUE=ACCOUNT". Refuses a

@@ -1,6 +1,5 @@
 // Readers of values that have parts: clusters, namespaces, priority classes, keys of labels, zones.
 #include <algorithm>
-#include <cctype>
 #include <charconv>
 #include <utility>
 
@@ -181,6 +180,16 @@ Result<GpuRoute> read_route(std::string_view text, std::string_view product_end)
   return bad_value(
       text, "namespace=NAME:PRODUCT or class=NAME:PRODUCT, such as namespace=notebooks:" +
                 std::string(slices ? "NVIDIA-H100-80GB-HBM3-MIG-1g.10gb" : "NVIDIA-A10-SHARED"));
+}
+
+std::optional<Error> add_http_host(Config& config, std::string_view text) {
+  bool good = !text.empty() && text.size() <= limits::kMaxNameBytes;
+  for (const char ch : text) {
+    good = good && (std::isalnum(static_cast<unsigned char>(ch)) || ch == '-' || ch == '.');
+  }
+  if (!good) return bad_value(text, "a host name without a port, such as subak.example.com");
+  config.http_hosts.emplace_back(text);
+  return std::nullopt;
 }
 
 std::optional<Error> set_pod_class(Config& config, std::string_view text) {

@@ -489,16 +489,5 @@ TEST(Policy, RulesAboutNvlinkDomains) {
   EXPECT_THAT(refusal("cliqueGangs: 65\n"), HasSubstr("want a number up to 64"));
 }
 
-TEST(Policy, OnlyWhatIsNamedChanges) {
-  Policy stored;
-  stored.hold_ms = 1;
-  stored.order = OrderPolicy::kDrf;
-  Config config;
-  EXPECT_EQ(config.policy_over(stored), stored);
-  config.hold_ms = 2;
-  EXPECT_EQ(config.policy_over(stored).hold_ms, 2);
-  EXPECT_EQ(config.policy_over(stored).order, OrderPolicy::kDrf);
-}
-
 }  // namespace
 }  // namespace subak

@@ -36,6 +36,17 @@ TEST(Policy, EachValueIsReadAsItIsShown) {
   }
 }
 
+TEST(Policy, OnlyWhatIsNamedChanges) {
+  Policy stored;
+  stored.hold_ms = 1;
+  stored.order = OrderPolicy::kDrf;
+  Config config;
+  EXPECT_EQ(config.policy_over(stored), stored);
+  config.hold_ms = 2;
+  EXPECT_EQ(config.policy_over(stored).hold_ms, 2);
+  EXPECT_EQ(config.policy_over(stored).order, OrderPolicy::kDrf);
+}
+
 TEST(Policy, AKeyOfTheConfigurationIsNotSetOtherwise) {
   Config config;
   config.patience_ms = kHourMs;
