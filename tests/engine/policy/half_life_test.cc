@@ -107,7 +107,9 @@ class World {
       // Without decay, each adjustment is a whole number of milli-GPU x ms.
       const double rounding = half_life_ms == 0 ? 20 : 0;
       const double change = node.meters.adjustment(tree.clock(), at) - other.adjustment;
-      most = std::max(most, (std::abs(change) - rounding) / scale);
+      // It is a multiple of other accounts' surplus, so it may be larger than rate x H.
+      const double adjusted = std::max(scale, std::abs(other.adjustment));
+      most = std::max(most, (std::abs(change) - rounding) / adjusted);
       adjustments_ += other.adjustment != 0 ? 1 : 0;
       used_ += other.usage != 0 ? 1 : 0;
     }
