@@ -1,5 +1,6 @@
 // Readers of values that have parts: clusters, namespaces, priority classes, keys of labels, zones.
 #include <algorithm>
+#include <cctype>
 #include <charconv>
 #include <utility>
 
