@@ -63,6 +63,19 @@ void AccountMeters::add(const DecayClock& clock, double usage, double surplus, d
   if (adjustment != 0) adjustment_.add(clock, adjustment, t);
 }
 
+void AccountMeters::add(const DecayClock& clock, const AccountMeters& other, const Moved& moved,
+                        const DecayInstant& at) {
+  must(at.t >= usage_as_of_, "a move is made now");
+  const GpuTime more = other.usage_undecayed(at.t);
+  usage_total_ = usage_undecayed(at.t);
+  usage_total_ = moved.sign > 0 ? usage_total_ + more : usage_total_ - more;
+  usage_as_of_ = at.t;
+  usage_.add(other.usage_, moved.sign);
+  const double surplus = surplus_.value(clock, at);
+  surplus_.add(clock, std::max(0.0, surplus + moved.surplus) - surplus, at.t);
+  set_surplus_rate(clock, moved.surplus_rate, at);
+}
+
 double AccountMeters::sort_surplus(const DecayClock& clock, const DecayInstant& at) const {
   const double surplus = surplus_.value(clock, at);
   return std::max(0.0, adjustment_.idle() ? surplus : surplus + adjustment_.value(clock, at));

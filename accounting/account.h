@@ -91,6 +91,10 @@ struct AccountSpec {
   // How long a job of the account is planned to run if it has no time limit. 0: the account above
   // decides, and above the root the policy.
   DurationMs default_time_limit_ms = 0;
+  // The caller that manages the account and all accounts below it that have no mark of their own.
+  // Edits by other callers need an override (accounting/edit/managed_by.h). Empty: the account above
+  // decides.
+  std::string managed_by;
 
   template <class V>
   void fields(V& v) {
@@ -109,6 +113,7 @@ struct AccountSpec {
     v(13, "user_limits", user_limits);
     v(14, "budgets", budgets);
     v(15, "default_time_limit_ms", default_time_limit_ms);
+    v(16, "managed_by", managed_by);
   }
   friend bool operator==(const AccountSpec&, const AccountSpec&) = default;
 };
@@ -207,6 +212,16 @@ class AccountMeters {
   AccountMeters begun(const DecayClock& clock, const DecayInstant& at) const;
   // Adds amounts that decay from `t` on to the three decayed meters, in milli-GPU x ms.
   void add(const DecayClock& clock, double usage, double surplus, double adjustment, TimeMs t);
+  // Adds the usage of another account, with its rate, or subtracts it (`sign` -1). Usage without
+  // decay stays exact. Afterwards the surplus has the rate `surplus_rate`, and `surplus` milli-GPU
+  // x ms more than before; it does not fall below 0.
+  struct Moved {
+    int sign = 1;
+    double surplus = 0;
+    MilliGpu surplus_rate = 0;
+  };
+  void add(const DecayClock& clock, const AccountMeters& other, const Moved& moved,
+           const DecayInstant& at);
 
   // Returns the GPUs that the account holds now.
   MilliGpu usage_rate() const { return usage_.rate(); }
@@ -325,6 +340,15 @@ struct AccountLimits {
   std::shared_ptr<const ExtraLimits> extra;
 };
 
+// The last move of an account to another parent.
+struct LastMove {
+  // 0: the account was never moved.
+  TimeMs at_ms = 0;
+  // The parent before the move.
+  AccountId from;
+  friend bool operator==(const LastMove&, const LastMove&) = default;
+};
+
 // What counts of the jobs at or below an account, besides the GPUs that they hold.
 struct JobCounts {
   // The sums of all jobs that hold GPUs or have a claim.
@@ -337,6 +361,8 @@ struct JobCounts {
   std::int64_t claiming = 0;
   // The books of the account's budgets, in the order of ExtraLimits::budgets.
   std::vector<BudgetBook> budgets;
+  // The books above the account count its GPU time only from this move on.
+  LastMove moved;
 };
 
 // One account of the tree, with its state. The tree has its accounts in a dense vector, by id.

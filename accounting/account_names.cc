@@ -36,6 +36,16 @@ void AccountNames::add_removed(const std::string& path, AccountId id) {
   must(removed_.emplace(path, id).second, "a path keeps its number");
 }
 
+void AccountNames::rename(const std::string& from, const std::string& to, AccountId id) {
+  must(!find(to) && !find_removed(to), "a path has one account");
+  const bool is_live = find(from) == id;
+  IdByText& names = is_live ? live_ : removed_;
+  must(look_up(names, from) == id, "an account leaves its own path");
+  names.erase(from);
+  names.emplace(to, id);
+  if (is_live) left_.push_back(from);
+}
+
 void AccountNames::set_namespaces(AccountId id, const std::vector<std::string>& was,
                                   const std::vector<std::string>& next) {
   for (const std::string& name : was) {

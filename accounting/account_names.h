@@ -15,8 +15,8 @@
 
 namespace subak {
 
-// A path always means the same account, even after the account is removed. A namespace belongs to
-// at most one account. Look-ups are O(1). No code iterates over the names.
+// A path means the same account, even after the account is removed, until rename(). A namespace
+// belongs to at most one account. Look-ups are O(1). No code iterates over the names.
 class AccountNames {
  public:
   // find() returns the live account of this path, and find_removed() the removed account. Both
@@ -39,6 +39,10 @@ class AccountNames {
   void remove(const std::string& path, AccountId id);
   // Adds the path of a removed account. The path must be new (asserted).
   void add_removed(const std::string& path, AccountId id);
+  // Gives the account of path `from`, live or removed, the path `to`, which must be new (asserted).
+  void rename(const std::string& from, const std::string& to, AccountId id);
+  // Returns the paths that live accounts left by rename(), in the order of the calls.
+  const std::vector<std::string>& left() const { return left_; }
   // Replaces the namespaces `was` of an account by `next`. If another account has one of `next`,
   // that namespace moves to this account. So an edit of several accounts may exchange namespaces;
   // it must then also replace the namespaces of the other account.
@@ -55,6 +59,7 @@ class AccountNames {
 
   IdByText live_, removed_;  // by path
   IdByText by_namespace_;
+  std::vector<std::string> left_;
 };
 
 }  // namespace subak

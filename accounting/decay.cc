@@ -106,6 +106,21 @@ void DecayedMeter::add(const DecayClock& clock, double milligpu_ms, TimeMs t) {
   }
 }
 
+void DecayedMeter::add(const DecayedMeter& other, int sign) {
+  const std::int64_t shift = std::max(shift_, other.shift_);
+  a_ = decayed(shift) + sign * other.decayed(shift);
+  shift_ = shift;
+  // Only an infinite half-life uses the integral. It is brought to the later of both times.
+  const TimeMs since = std::max(since_, other.since_);
+  whole_ += GpuTime::of(rate_, since - since_);
+  const GpuTime more = other.whole_ + GpuTime::of(other.rate_, since - other.since_);
+  whole_ = sign > 0 ? whole_ + more : whole_ - more;
+  since_ = since;
+  rate_ += sign * other.rate_;
+  must(rate_ >= 0, "a part has no higher rate than the sum");
+  peak_rate_ = std::max({peak_rate_, other.peak_rate_, rate_});
+}
+
 double DecayedMeter::value(const DecayClock& clock, const DecayInstant& at) const {
   if (clock.infinite()) {
     return static_cast<double>((whole_ + GpuTime::of(rate_, at.t - since_)).raw());

@@ -79,6 +79,9 @@ class DecayedMeter {
   // Adds an amount that decays from t on, for an adjustment or a checkpoint. The amount may be
   // negative.
   void add(const DecayClock& clock, double milligpu_ms, TimeMs t);
+  // Adds the present and past rates of another meter, or subtracts them (`sign` -1). The error
+  // bound then counts from the highest rate of both meters.
+  void add(const DecayedMeter& other, int sign);
   // Returns u(t) in milli-GPU x ms. The result is not negative if no rate and no added amount was
   // negative. t must not be before the last change.
   double value(const DecayClock& clock, TimeMs t) const { return value(clock, clock.at(t)); }

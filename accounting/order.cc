@@ -184,6 +184,15 @@ void UsageTick::add_to_path(const AccountTree& tree, AccountId leaf, double amou
   for (AccountId id = leaf; id; id = tree.node(id).parent) usage_[id.value] += amount;
 }
 
+void UsageTick::moved(const AccountTree& tree, AccountId account, AccountId from) {
+  if (usage_.size() < tree.next_id().value) usage_.resize(tree.next_id().value);
+  const double amount = usage_[account.value];
+  for (AccountId id = from; id; id = tree.node(id).parent) {
+    usage_[id.value] = std::max(0.0, usage_[id.value] - amount);
+  }
+  add_to_path(tree, tree.node(account).parent, amount);
+}
+
 double UsageTick::usage(AccountId id) const {
   return id.value < usage_.size() ? usage_[id.value] : 0;
 }

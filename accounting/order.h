@@ -138,6 +138,8 @@ class UsageTick {
   void job_end(AccountId leaf, MilliGpu rate, TimeMs started, TimeMs t);
   // Runs every tick that is due by t. O(accounts + running jobs) for each tick.
   void advance(const AccountTree& tree, TimeMs t);
+  // Call it after the account was moved from the parent `from`. Its usage moves with it.
+  void moved(const AccountTree& tree, AccountId account, AccountId from);
   // Returns the usage at the last tick in milli-GPU x ms; 0 if the account is unknown. With
   // charge_at_end, the usage includes jobs that ended before the last advance(). The usage of an
   // account includes the usage of all accounts below it.

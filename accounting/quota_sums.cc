@@ -59,6 +59,11 @@ void QuotaSums::changed(const Nodes& nodes, AccountId leaf, ProductId product) {
   }
 }
 
+void QuotaSums::moved(const Nodes& nodes) {
+  for (NamedQuota& quota : named_) quota = made(NamedQuota(quota.product()), nodes);
+  for (UnlentQuota& quota : unlent_) quota = made(UnlentQuota(quota.product()), nodes);
+}
+
 void QuotaSums::check(const Nodes& nodes) const {
   for (const AccountNode& node : nodes) {
     const bool extra = node.limits.extra != nullptr && !node.removed;

@@ -37,6 +37,9 @@ class QuotaSums {
   // Call it after the number of GPUs of the product that the account `leaf` holds has changed.
   void changed(const Nodes& nodes, AccountId leaf, ProductId product);
 
+  // Call it after an account was moved to another parent. O(accounts x depth) for each sum.
+  void moved(const Nodes& nodes);
+
   // True if some quota names a product, or ever named one.
   bool names_products() const { return !named_.empty(); }
   // Returns the sums of the product; nullptr if no quota ever named the product. The pointer is

@@ -35,25 +35,9 @@ void add_to(Amounts& sum, const Amounts& amounts) {
   }
 }
 
-Amounts quota_of_children(const AccountTree& tree, const AccountNode& parent) {
-  Amounts sum;
-  for (const AccountId child : parent.children) add_to(sum, tree.node(child).quota);
-  return sorted(std::move(sum));
-}
-
 // Returns the milli-GPU for which the account's meters run: what it holds, without what claims set
 // aside.
 MilliGpu metered(const AccountNode& node) { return node.alloc() - sum_of(node.jobs.claimed); }
-
-// Returns the part of metered() that the account's quota does not cover: the rate of its surplus.
-MilliGpu beyond_quota(const AccountNode& node) {
-  if (node.quota.empty()) [[likely]]
-    return metered(node);
-  if (node.jobs.claimed.empty()) return uncovered(node.quota, node.holdings.levels(), {});
-  std::vector<ProductLevel> levels(node.holdings.levels().begin(), node.holdings.levels().end());
-  for (ProductLevel& level : levels) level.held -= amount_of(node.jobs.claimed, level.product);
-  return uncovered(node.quota, levels, {});
-}
 
 void check_account(const AccountTree& tree, const AccountNode& n) {
   assert(tree.find(n.spec.path) == n.id);
@@ -84,6 +68,21 @@ void check_account(const AccountTree& tree, const AccountNode& n) {
 }
 
 }  // namespace
+
+Amounts quota_of_children(const AccountTree& tree, const AccountNode& parent) {
+  Amounts sum;
+  for (const AccountId child : parent.children) add_to(sum, tree.node(child).quota);
+  return sorted(std::move(sum));
+}
+
+MilliGpu beyond_quota(const AccountNode& node) {
+  if (node.quota.empty()) [[likely]]
+    return metered(node);
+  if (node.jobs.claimed.empty()) return uncovered(node.quota, node.holdings.levels(), {});
+  std::vector<ProductLevel> levels(node.holdings.levels().begin(), node.holdings.levels().end());
+  for (ProductLevel& level : levels) level.held -= amount_of(node.jobs.claimed, level.product);
+  return uncovered(node.quota, levels, {});
+}
 
 AccountTree::AccountTree(DurationMs half_life_ms) : clock_(half_life_ms) {
   create(kRootAccount, AccountSpec{});
@@ -240,6 +239,7 @@ void AccountTree::remove(AccountId id, TimeMs now) {
   node.quota.clear();  // it promises nothing until it is created again
   node.limits.extra.reset();
   node.jobs.budgets.clear();
+  node.jobs.moved = {};
   node.quota_total = 0;
   node.below = 0;
   for (AccountId above = node.parent; above; above = at(above).parent) --at(above).below;

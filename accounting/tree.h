@@ -8,9 +8,10 @@
 // adjustment  the amount that edits of shares add to the surplus when siblings are ordered; see
 //             set().
 //
-// A name always has the same id. An account that is deleted and created again continues with its
-// usage, surplus and adjustment, so it does not lose its past usage. A new name begins with its
-// siblings' mean (begin_at_mean), so a new name gains nothing either.
+// A name has the same id until the account is moved (accounting/edit/account_move.h). An account
+// that is deleted and created again continues with its usage, surplus and adjustment, so it does
+// not lose its past usage. A new name begins with its siblings' mean (begin_at_mean), so a new name
+// gains nothing either.
 //
 // The root ("", id 1) exists from the start, with shares 1, no quota of its own and revision 0.
 // set() may then give the root a spec like any other account (the engine's genesis fact does so).
@@ -178,6 +179,7 @@ class AccountTree {
   void check_invariants() const;
 
  private:
+  friend class AccountMove;  // moves an account with all accounts below it
   using Amounts = std::vector<std::pair<ProductId, MilliGpu>>;
 
   AccountNode& at(AccountId id);
@@ -221,6 +223,12 @@ bool is_below(const AccountTree& tree, AccountId below, AccountId account);
 // Returns the parent of any path, even if no account has the path. Returns none for the root, or if
 // the parent does not exist.
 AccountId parent_of(const AccountTree& tree, std::string_view path);
+// Returns the milli-GPU that the account holds and its quota does not cover: the rate of its
+// surplus.
+MilliGpu beyond_quota(const AccountNode& node);
+// Returns the sum of the quotas of the account's children, by product.
+std::vector<std::pair<ProductId, MilliGpu>> quota_of_children(const AccountTree& tree,
+                                                              const AccountNode& parent);
 // Returns true if some account has a quota.
 bool has_quotas(const AccountTree& tree);
 // Returns true if the account or one above it has a quota above 0 that was configured there. A

@@ -193,6 +193,16 @@ std::optional<Error> check_lend(const AccountSpec& spec) {
   return std::nullopt;
 }
 
+std::optional<Error> check_managed_by(const AccountSpec& spec) {
+  const auto is_visible = [](char c) { return c > ' ' && c < 0x7f; };
+  const bool ok = spec.managed_by.size() <= limits::kMaxNameBytes &&
+                  std::all_of(spec.managed_by.begin(), spec.managed_by.end(), is_visible);
+  if (ok) return std::nullopt;
+  return invalid(
+      "managed_by", spec.managed_by,
+      "want the name of a caller as the audit log shows it, such as token:ci, or anyone");
+}
+
 }  // namespace
 
 std::optional<Error> AccountTree::check(const AccountSpec& spec) const {
@@ -218,6 +228,7 @@ std::optional<Error> AccountTree::check(const AccountSpec& spec) const {
                    "want none: a user has no users; set job_limits or limit");
   }
   if (auto error = check_amounts(user_limits->gpus, "user_limits")) return error;
+  if (auto error = check_managed_by(spec)) return error;
   const auto budgets = parse_budgets(spec.budgets, "budgets");
   if (!budgets) return budgets.error();
   for (const Budget& budget : *budgets) {

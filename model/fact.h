@@ -24,6 +24,7 @@
 #include "core/ids.h"
 #include "core/quantity.h"
 #include "core/text.h"
+#include "model/fact_account.h"
 #include "model/fact_claim.h"
 #include "model/fact_job.h"
 #include "model/fact_snapshot.h"
@@ -150,45 +151,6 @@ struct PolicySet {
   void fields(V& v) {
     v(1, "policy", policy);
     v(2, "edit", edit);
-  }
-};
-
-// Creates an account or replaces its settings. A new account is added below its parent, which the
-// account's path names.
-struct AccountSet {
-  static constexpr std::string_view kName = "account_set";
-  // The account's id, never 0. The engine assigns the id when it creates the account.
-  AccountId id;
-  AccountSpec spec;
-  // One more than the previous revision of the account.
-  std::int64_t revision = 0;
-  EditStamp edit;
-  template <class V>
-  void fields(V& v) {
-    v(1, "id", id);
-    v(2, "spec", spec);
-    v(3, "revision", revision);
-    v(4, "edit", edit);
-  }
-};
-
-// The account, which has no jobs left, is removed from the tree. Its id stays in the ledger and is
-// never reused.
-struct AccountDeleted {
-  static constexpr std::string_view kName = "account_deleted";
-  AccountId id;
-  EditStamp edit;
-  // Set in checkpoints only: the settings of the deleted account, which the ledger still names.
-  AccountSpec spec;
-  AccountId parent;
-  std::int64_t revision = 0;
-  template <class V>
-  void fields(V& v) {
-    v(1, "id", id);
-    v(2, "edit", edit);
-    v(3, "spec", spec);
-    v(4, "parent", parent);
-    v(5, "revision", revision);
   }
 };
 
@@ -450,7 +412,7 @@ using Kinds =
                  ClockAccepted, ClusterRemoved, PodChanged, NodeLoad, PodSeated, PodGated,
                  GangEmptied, JobAssigned, ClusterSeen, NamespaceLabelled, PodsExpected, EndRefused,
                  JobOverran, TimeLeapt, PodsRanked, SchedulerRefused, RefusalsForgotten,
-                 GangResized, Claimed, BudgetPeriodSet, CivilEndsSet, BudgetReached>;
+                 GangResized, Claimed, BudgetPeriodSet, CivilEndsSet, BudgetReached, AccountMoved>;
 
 // One fact of any kind, used like a variant. bodies.cc defines copy, move and destruction, because
 // inline code for them in every file took a quarter of the time of a clean build.
@@ -471,7 +433,7 @@ struct Body : Kinds {
 // only kinds, fields and values of its version. A Finalized fact raises the store's version.
 // tests/golden/format lists the contents of each version, and a test finds additions without a
 // version.
-inline constexpr std::array<std::uint32_t, 1> kKindsOfVersion{52};
+inline constexpr std::array<std::uint32_t, 1> kKindsOfVersion{53};
 static_assert(kKindsOfVersion.back() == std::variant_size_v<fact::Kinds>);
 // The newest version that this program knows.
 inline constexpr auto kFactVersion = static_cast<std::uint32_t>(kKindsOfVersion.size());

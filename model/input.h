@@ -348,12 +348,12 @@ struct TellCivilEnds {
 };
 
 // All kinds of input.
-using Kinds =
-    std::variant<SetCluster, ImportNodes, DrainNode, SetPolicy, SetAccount, DeleteAccount,
-                 SubmitJob, CancelJob, HoldJob, ListBegin, ListComplete, NodeSeen, NodeGone,
-                 PodSeen, PodBound, PodRunning, PodGone, Tick, Pass, Restarted, Finalize,
-                 AcceptClock, DeleteCluster, CallDenied, PodRefused, SeenUntil, NamespaceSeen,
-                 GangGone, GangSeen, ClockWrong, ApplyAccounts, HalfLifeRead, TellCivilEnds>;
+using Kinds = std::variant<SetCluster, ImportNodes, DrainNode, SetPolicy, SetAccount, DeleteAccount,
+                           SubmitJob, CancelJob, HoldJob, ListBegin, ListComplete, NodeSeen,
+                           NodeGone, PodSeen, PodBound, PodRunning, PodGone, Tick, Pass, Restarted,
+                           Finalize, AcceptClock, DeleteCluster, CallDenied, PodRefused, SeenUntil,
+                           NamespaceSeen, GangGone, GangSeen, ClockWrong, ApplyAccounts,
+                           HalfLifeRead, TellCivilEnds, MoveAccount>;
 
 // One input of any kind. bodies.cc defines copy, move and destruction, as for fact::Body.
 struct Body : Kinds {

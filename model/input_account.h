@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "accounting/tree.h"
+#include "core/ids.h"
 
 namespace subak::in {
 
@@ -16,7 +17,7 @@ struct UnchangedFields {
   bool shares = false, quota = false, limit = false, borrow = false, lend = false;
   bool namespaces = false, held = false, draining = false, time_limits = false;
   bool job_limits = false, user_limits = false, budgets = false;
-  bool default_time_limit = false;
+  bool default_time_limit = false, managed_by = false;
   template <class V>
   void fields(V& v) {
     v(1, "shares", shares);
@@ -32,12 +33,15 @@ struct UnchangedFields {
     v(11, "user_limits", user_limits);
     v(12, "budgets", budgets);
     v(13, "default_time_limit", default_time_limit);
+    v(14, "managed_by", managed_by);
   }
   friend bool operator==(const UnchangedFields&, const UnchangedFields&) = default;
 };
 
 // Creates an account if it does not exist, or else changes it. A `revision` other than 0 must be
 // the account's current revision. The reply has the account before and after the edit.
+// `override_managed` allows an edit of an account that another caller manages
+// (accounting/edit/managed_by.h). Without it, such an edit is refused with kPrecondition.
 // kExists: `must_create` is set, and the account exists. kNotFound: `must_exist` is set, and there
 // is no such account. kConflict: the revision is not the current one. kPrecondition: the quotas
 // below an account would exceed the account's own quota. kInvalid: a path or amount is wrong.
@@ -55,6 +59,7 @@ struct SetAccount {
   // Refuses the request if the account does not exist.
   bool must_exist = false;
   UnchangedFields unchanged;
+  bool override_managed = false;
   template <class V>
   void fields(V& v) {
     v(1, "spec", spec);
@@ -64,10 +69,12 @@ struct SetAccount {
     v(5, "must_create", must_create);
     v(6, "must_exist", must_exist);
     v(7, "unchanged", unchanged);
+    v(8, "override_managed", override_managed);
   }
 };
 
-// Removes an account without jobs and without accounts below it. `revision`: as in SetAccount.
+// Removes an account without jobs and without accounts below it. `revision` and `override_managed`:
+// as in SetAccount.
 // kNotFound: no such account. kConflict: the revision is not the current one. kPrecondition: the
 // account is the root, or it has children, GPUs or jobs.
 struct DeleteAccount {
@@ -78,12 +85,14 @@ struct DeleteAccount {
   std::int64_t revision = 0;
   std::string reason;
   bool validate_only = false;
+  bool override_managed = false;
   template <class V>
   void fields(V& v) {
     v(1, "path", path);
     v(2, "revision", revision);
     v(3, "reason", reason);
     v(4, "validate_only", validate_only);
+    v(5, "override_managed", override_managed);
   }
 };
 
@@ -120,12 +129,43 @@ struct ApplyAccounts {
   std::uint64_t revision = 0;  // AccountTree::revision() that the caller has seen; 0: any
   std::string reason;
   bool validate_only = false;
+  bool override_managed = false;
   template <class V>
   void fields(V& v) {
     v(1, "changes", changes);
     v(2, "revision", revision);
     v(3, "reason", reason);
     v(4, "validate_only", validate_only);
+    v(5, "override_managed", override_managed);
+  }
+};
+
+// Gives an account another path, with all accounts and users below it. Numbers, usage, quotas and
+// jobs stay. `revision` and `override_managed`: as in SetAccount.
+// Errors: those of check_move() (accounting/edit/account_move.h). kNotFound: no such account.
+// kConflict: the revision is not the current one, or the path or the new parent is another account
+// than the caller expects. kPrecondition: the quotas below the new parent would exceed its quota,
+// or a hard budget of a new parent does not cover the running jobs.
+struct MoveAccount {
+  static constexpr std::string_view kName = "move_account";
+  std::string path;
+  std::string to;
+  std::int64_t revision = 0;
+  std::string reason;
+  bool validate_only = false;
+  bool override_managed = false;
+  // The ids that the account and its new parent must have. None: any.
+  AccountId expected_id, expected_parent;
+  template <class V>
+  void fields(V& v) {
+    v(1, "path", path);
+    v(2, "to", to);
+    v(3, "revision", revision);
+    v(4, "reason", reason);
+    v(5, "validate_only", validate_only);
+    v(6, "override_managed", override_managed);
+    v(7, "expected_id", expected_id);
+    v(8, "expected_parent", expected_parent);
   }
 };
 

@@ -35,14 +35,15 @@ enum class Method : std::uint8_t {
   kAcceptClock,
   kDeleteCluster,
   kApplyAccounts,
+  kMoveAccount,
 };
 template <>
 struct EnumText<Method> {
-  static constexpr std::array<std::string_view, 16> names{
-      "none",         "set_cluster",  "import_nodes",   "drain_node",
-      "undrain_node", "set_policy",   "set_account",    "delete_account",
-      "submit_job",   "cancel_job",   "hold_job",       "release_job",
-      "finalize",     "accept_clock", "delete_cluster", "apply_accounts"};
+  static constexpr std::array<std::string_view, 17> names{
+      "none",           "set_cluster", "import_nodes",   "drain_node",   "undrain_node",
+      "set_policy",     "set_account", "delete_account", "submit_job",   "cancel_job",
+      "hold_job",       "release_job", "finalize",       "accept_clock", "delete_cluster",
+      "apply_accounts", "move_account"};
 };
 
 // The author, reason and request of an edit. Every edit has a stamp, so that the facts contain the
@@ -60,6 +61,8 @@ struct EditStamp {
   // How many facts of the same edit follow. Only an edit of several accounts has several facts with
   // a stamp.
   std::uint32_t following = 0;
+  // The `managed-by` mark of the account, if the edit overrides it. Empty: it overrides none.
+  std::string overrides{};
   template <class V>
   void fields(V& v) {
     v(1, "actor", actor);
@@ -68,6 +71,7 @@ struct EditStamp {
     v(4, "method", method);
     v(5, "content", content);
     v(6, "following", following);
+    v(7, "overrides", overrides);
   }
   friend bool operator==(const EditStamp&, const EditStamp&) = default;
 };

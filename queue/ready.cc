@@ -20,6 +20,10 @@ ReadyQueue::~ReadyQueue() = default;
 
 void ReadyQueue::add(const ReadyJob& job, const AccountTree& tree) { index_->add(job, tree); }
 void ReadyQueue::remove(JobId id) { index_->remove(id); }
+void ReadyQueue::moved(const AccountTree& tree, AccountId account, AccountId from) {
+  index_->moved(tree, account, from);
+}
+
 void ReadyQueue::costs_changed() { index_->costs_changed(); }
 bool ReadyQueue::contains(JobId id) const { return index_->jobs().find(id) != kNoSlot; }
 std::size_t ReadyQueue::size() const { return index_->jobs().size(); }

@@ -79,6 +79,9 @@ class ReadyQueue {
   void add(const ReadyJob& job, const AccountTree& tree);
   // Removes a job that starts or leaves. The id must be in the queue (asserted).
   void remove(JobId id);
+  // Moves the waiting jobs at or below the account, which the tree has just moved from the parent
+  // `from`. O(depth x kinds + jobs of the account itself).
+  void moved(const AccountTree& tree, AccountId account, AccountId from);
   // Call costs_changed() when the fleet has changed, because the costs of shapes may then change
   // too. O(1). The next pass or sum calls `cost_of` again.
   void costs_changed();

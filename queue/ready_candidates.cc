@@ -131,6 +131,13 @@ void Candidates::expand(AccountId id, Contenders& node, Scope scope) {
     const NodeSummary& summary = index_->summary(child);
     if (summary.jobs != 0) add_child(node, child, id, summary.user, scope);
   }
+  // The list is sorted by id. An account that others were moved to may have a higher id than they.
+  auto& list = node.children_;
+  if (list.size() > 1 && list[0].id == id && list[1].id < id) {
+    const auto place =
+        std::find_if(list.begin() + 1, list.end(), [id](const Child& c) { return id < c.id; });
+    std::rotate(list.begin(), list.begin() + 1, place);
+  }
   if (node.children_.size() == 1) return;
   for (Child& child : node.children_) {
     child.value = child.id == id ? figures_->own_value(id) : figures_->value(child.id);

@@ -129,6 +129,62 @@ void Index::add(const ReadyJob& job, const AccountTree& tree) {
   must(summaries_[kRootAccount.value].jobs == jobs_.size(), "every job waits below the root");
 }
 
+Index::Waiting Index::waiting_at(AccountId account) const {
+  const TreeNode& node = nodes_[account.value];
+  Waiting out{node.below, summaries_[account.value].jobs, node.milligpu};
+  for (const Line& line : node.lines) {
+    std::vector<std::uint32_t> slots;
+    line_list(jobs_, line, slots);
+    const auto jobs = static_cast<std::uint32_t>(slots.size());
+    const KindCount own{line.kind, jobs, kinds_[line.kind].cost.milligpu};
+    const auto at = std::lower_bound(out.kinds.begin(), out.kinds.end(), own, cheaper);
+    if (at != out.kinds.end() && at->kind == own.kind) {
+      at->jobs += jobs;
+    } else {
+      out.kinds.insert(at, own);
+    }
+  }
+  return out;
+}
+
+void Index::count(AccountId above, const Waiting& waiting, int sign) {
+  TreeNode& node = nodes_[above.value];
+  NodeSummary& summary = summaries_[above.value];
+  for (const KindCount& more : waiting.kinds) {
+    auto at = std::lower_bound(node.below.begin(), node.below.end(), more, cheaper);
+    const bool known = at != node.below.end() && at->kind == more.kind;
+    if (sign > 0) {
+      if (!known) at = node.below.insert(at, {more.kind, 0, more.milligpu});
+      at->jobs += more.jobs;
+      continue;
+    }
+    must(known && at->jobs >= more.jobs, "an account counts the jobs below it");
+    at->jobs -= more.jobs;
+    if (at->jobs == 0) node.below.erase(at);
+  }
+  summary.jobs = sign > 0 ? summary.jobs + waiting.jobs : summary.jobs - waiting.jobs;
+  node.milligpu += sign * waiting.milligpu;
+  ++summary.changes;
+  set_least_next(above);
+}
+
+void Index::moved(const AccountTree& tree, AccountId account, AccountId from) {
+  moved_ = true;
+  if (!knows(account)) return;  // no job ever waited there
+  // The counts below must have the costs of the counts above.
+  sync_costs();
+  const Waiting waiting = waiting_at(account);
+  if (waiting.jobs > 0) {
+    for (AccountId up = from; up; up = tree.node(up).parent) count(up, waiting, -1);
+  }
+  reach(tree.node(account).parent, tree);
+  summaries_[account.value].parent = tree.node(account).parent;
+  if (waiting.jobs == 0) return;
+  for (AccountId up = tree.node(account).parent; up; up = tree.node(up).parent)
+    count(up, waiting, 1);
+  must(summaries_[kRootAccount.value].jobs == jobs_.size(), "every job waits below the root");
+}
+
 void Index::remove(JobId id) {
   const std::uint32_t slot = jobs_.find(id);
   assert(slot != kNoSlot);
@@ -275,7 +331,8 @@ void Index::sync(const AccountTree& tree) {
   sync_costs();
   if (summaries_of_ == &tree && summaries_version_ == tree.structure_version()) return;
   ++epoch_;
-  const bool up_to_date = summaries_of_ == &tree && read_edits(tree);
+  const bool up_to_date = !moved_ && summaries_of_ == &tree && read_edits(tree);
+  moved_ = false;
   summaries_of_ = &tree;
   summaries_version_ = tree.structure_version();
   if (up_to_date) return;

@@ -104,6 +104,8 @@ class Index {
   // leaf must be in the tree, and the job must be new.
   void add(const ReadyJob& job, const AccountTree& tree);
   void remove(JobId id);
+  // moved() is that of ReadyQueue.
+  void moved(const AccountTree& tree, AccountId account, AccountId from);
   // Says that costs may have changed. O(1).
   void costs_changed() { costs_stale_ = true; }
   // Calls `cost_of` for the shapes again if costs may have changed. O(shapes), and O(accounts +
@@ -156,6 +158,15 @@ class Index {
   std::uint32_t kind_of(ShapeId shape);
   // Changes the cost of all jobs of the kind, and every sum that counts them.
   void recost(std::uint32_t kind, ShapeCost cost);
+  // The jobs at or below one account: how many of each kind, and their cost.
+  struct Waiting {
+    std::vector<KindCount> kinds;
+    std::uint32_t jobs = 0;
+    MilliGpu milligpu = 0;
+  };
+  Waiting waiting_at(AccountId account) const;
+  // Adds these jobs to the counts of an account above them, or subtracts them (`sign` -1).
+  void count(AccountId above, const Waiting& waiting, int sign);
   // Computes NodeSummary::least_next again, after a change of the account's kinds.
   void set_least_next(AccountId id);
   // Frees the number of a kind without jobs.
@@ -191,6 +202,8 @@ class Index {
   std::vector<AccountId> children_;
   const AccountTree* summaries_of_ = nullptr;
   std::uint64_t summaries_version_ = 0;
+  // True: an account was moved since the last sync(), so the lists of children are out of date.
+  bool moved_ = false;
   std::uint64_t epoch_ = 0;
 };
 

@@ -50,9 +50,21 @@ void move_end_in_budgets(AccountTree& tree, const BudgetUse& use, TimeMs end_ms)
   each_book(tree, use.leaf, use.product, [&](BudgetBook& b) { b.move_end(use.hold, end_ms); });
 }
 
-void refund_to_budgets(AccountTree& tree, AccountId leaf, ProductId product, MilliGpu amount,
-                       const PeriodSpan& when) {
-  each_book(tree, leaf, product, [&](BudgetBook& book) { book.refund(amount, when); });
+void refund_to_budgets(AccountTree& tree, BudgetRefund refund) {
+  if (tree.quota_sums().extra_limits().empty()) return;
+  for (AccountId id = refund.leaf; id; id = tree.node(id).parent) {
+    for (BudgetBook& book : tree.budgets(id)) {
+      if (book.counts(refund.product)) book.refund(refund.milligpu, refund.when);
+    }
+    const LastMove& moved = tree.node(id).jobs.moved;
+    if (moved.at_ms <= refund.when.from_ms) continue;
+    BudgetRefund before = refund;
+    before.leaf = moved.from;
+    before.when.to_ms = std::min(refund.when.to_ms, moved.at_ms);
+    refund_to_budgets(tree, before);
+    if (refund.when.to_ms <= moved.at_ms) return;
+    refund.when.from_ms = moved.at_ms;
+  }
 }
 
 void set_calendar(AccountTree& tree, const BudgetCalendarPtr& calendar) {

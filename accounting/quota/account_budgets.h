@@ -33,9 +33,17 @@ void take_from_budgets(AccountTree& tree, const BudgetUse& use, TimeMs at);
 void give_to_budgets(AccountTree& tree, const BudgetUse& use, TimeMs at);
 // The planned end of the job changes from use.hold.end_ms to `end_ms`.
 void move_end_in_budgets(AccountTree& tree, const BudgetUse& use, TimeMs end_ms);
-// Another account or the platform pays for `amount` milli-GPU during `when`, which the job held.
-void refund_to_budgets(AccountTree& tree, AccountId leaf, ProductId product, MilliGpu amount,
-                       const PeriodSpan& when);
+// GPU time of a job that another account or the platform pays: `milligpu` during `when`.
+struct BudgetRefund {
+  AccountId leaf;
+  ProductId product;
+  MilliGpu milligpu = 0;
+  PeriodSpan when;
+};
+// Takes the refund out of the books that counted this time. If an account on the path was moved,
+// the time before the move goes to the books above its former place. O(depth x budgets) for each
+// move.
+void refund_to_budgets(AccountTree& tree, BudgetRefund refund);
 
 // Makes the books of an account agree with its spec. Call it after AccountTree::set(). The book of
 // a budget stays if the budget still counts the same GPU time. A new book has this calendar, and

@@ -63,6 +63,7 @@ std::string deed(const v1::AuditEntry& e) {
   static const std::map<std::string, std::pair<const char*, const char*>> kDeeds{
       {"account_set", {"made account", "changed account"}},
       {"account_deleted", {"deleted account", "deleted account"}},
+      {"account_moved", {"moved account", "moved account"}},
       {"cluster_set", {"made cluster", "changed cluster"}},
       {"cluster_deleted", {"deleted cluster", "deleted cluster"}},
       {"policy_set", {"set policy", "changed policy"}},

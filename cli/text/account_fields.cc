@@ -159,6 +159,10 @@ void put_wish(const AccountWish& wish, const std::string& where,
     if (!is_no_limit(*wish.budget)) account->set_budgets(*wish.budget);
     mask->add_paths("budgets");
   }
+  if (wish.managed_by) {
+    if (*wish.managed_by != kNone) account->set_managed_by(*wish.managed_by);
+    mask->add_paths("managed_by");
+  }
   if (wish.borrow) {
     const auto most = bound_of(*wish.borrow, name("borrow"), account->mutable_borrow_by_product());
     if (most) account->set_borrow_milligpu(*most);
@@ -209,11 +213,16 @@ std::vector<FieldText> account_fields(const v1::Account& a) {
       {"budget", or_none(a.budgets())},
       {"default-time-limit", a.has_default_time_limit()
                                  ? format_duration(to_ms(a.default_time_limit()))
-                                 : kTimeLimits[0]}};
+                                 : kTimeLimits[0]},
+      {"managed-by", or_none(a.managed_by())}};
 }
 
 std::vector<DiffLine> account_diff(const v1::Account* before, const v1::Account* after) {
   std::vector<DiffLine> lines;
+  if (before != nullptr && after != nullptr && before->path() != after->path()) {
+    lines.push_back({'-', "path: " + before->path()});
+    lines.push_back({'+', "path: " + after->path()});
+  }
   const auto old_fields = before != nullptr ? account_fields(*before) : std::vector<FieldText>();
   const auto new_fields = after != nullptr ? account_fields(*after) : std::vector<FieldText>();
   const std::size_t count = std::max(old_fields.size(), new_fields.size());

@@ -16,14 +16,14 @@ struct AccountWish {
   // The path of the account.
   std::string path;
   std::optional<std::string> shares, quota, limit, user_limit, borrow, lend, time_limits, budget,
-      default_time_limit;
+      default_time_limit, managed_by;
   std::optional<std::vector<std::string>> namespaces;
   std::optional<bool> held, draining;
 
   // True if no field is set.
   bool empty() const {
     return !shares && !quota && !limit && !borrow && !lend && !namespaces && !held && !draining &&
-           !time_limits && !user_limit && !budget && !default_time_limit;
+           !time_limits && !user_limit && !budget && !default_time_limit && !managed_by;
   }
 };
 
@@ -49,8 +49,8 @@ struct DiffLine {
   char sign = ' ';
   std::string text;
 };
-// Returns the changed fields in the order of account_fields(). `before` is nullptr for a new
-// account, `after` for a deleted one.
+// Returns the changed fields in the order of account_fields(), after the path if that changed.
+// `before` is nullptr for a new account, `after` for a deleted one.
 std::vector<DiffLine> account_diff(const v1::Account* before, const v1::Account* after);
 
 }  // namespace subak::cli

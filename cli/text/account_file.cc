@@ -95,6 +95,8 @@ class FileReader {
       wish.user_limit = scalar(value, key);
     else if (key == "budget")
       wish.budget = scalar(value, key);
+    else if (key == "managed-by")
+      wish.managed_by = scalar(value, key);
     else if (key == "borrow")
       wish.borrow = scalar(value, key);
     else if (key == "lend")

@@ -11,6 +11,7 @@
 //       held: false
 //       time-limits: enforced
 //       draining: false
+//       managed-by: ci
 //
 // The file may also be the list alone, without `accounts:`. Parents may come before or after
 // children. An omitted field stays unchanged.

@@ -50,15 +50,18 @@ struct Reply {
   // The edited account: SetAccount, DeleteAccount.
   AccountId account;
   // SetAccount: the account's new revision; with `validate_only` the revision that it would get.
-  // ApplyAccounts: the tree's revision after the edit; with `validate_only` the present revision.
-  // Finalize: the fact version. AcceptClock: the time of the wall clock.
+  // ApplyAccounts, MoveAccount: the tree's revision after the edit; with `validate_only` the
+  // present revision. Finalize: the fact version. AcceptClock: the time of the wall clock.
   std::int64_t revision = 0;
   // The account's settings before and after the edit, so that the caller can show the changes.
   // DeleteAccount sets only `before`.
   std::optional<AccountSpec> before;
   std::optional<AccountSpec> after;
-  // ApplyAccounts: the accounts in the order of the changes. Empty for a repeated request.
+  // ApplyAccounts: the accounts in the order of the changes. MoveAccount: the account that moves.
+  // Empty for a repeated request.
   std::vector<Edited> edited;
+  // MoveAccount: how many accounts and users below the account move along.
+  std::size_t moved_below = 0;
   // SetCluster: the modes after the edit; with `validate_only` the modes that the edit would set.
   // The modes are not set for a repeated request.
   std::optional<ClusterModes> modes;

@@ -1,7 +1,9 @@
 // Decisions about accounts.
 #include <algorithm>
 #include <set>
+#include <utility>
 
+#include "accounting/edit/managed_by.h"
 #include "accounting/quota/entitlement.h"
 #include "core/decimal.h"
 #include "core/must.h"
@@ -103,12 +105,28 @@ AccountSpec edited_spec(const AccountSpec& now, AccountSpec spec, const in::Unch
   if (same.user_limits) spec.user_limits = now.user_limits;
   if (same.budgets) spec.budgets = now.budgets;
   if (same.default_time_limit) spec.default_time_limit_ms = now.default_time_limit_ms;
+  if (same.managed_by) spec.managed_by = now.managed_by;
   const auto by_product = [](const auto& a, const auto& b) { return a.product < b.product; };
   std::sort(spec.quota.begin(), spec.quota.end(), by_product);
   std::sort(spec.limit.begin(), spec.limit.end(), by_product);
   std::sort(spec.namespaces.begin(), spec.namespaces.end());
   write_limits_one_way(spec);
   return spec;
+}
+
+std::optional<Error> check_manager(const AccountTree& tree, std::string_view path,
+                                   const ManagedEdit& edit, std::string& overrides) {
+  const AccountNode* const managed = managed_account(tree, path);
+  if (managed == nullptr || is_manager(managed->spec.managed_by, edit.actor)) return std::nullopt;
+  if (edit.override_managed) {
+    overrides = managed->spec.managed_by;
+    return std::nullopt;
+  }
+  const std::string& account = managed->spec.path;
+  return Error{ErrorCode::kPrecondition, "path", std::string(path),
+               (account.empty() ? "the root" : "account " + account) + " is managed by " +
+                   managed->spec.managed_by +
+                   "; make the edit there, or override this (override_managed, --override)"};
 }
 
 std::string why_not_removed(const AccountNode& node, JobId job) {
@@ -162,16 +180,23 @@ void decide(Decision& d, const in::SetAccount& i) {
     return d.refuse(*error, spec.path);
   }
   if (auto error = check_budgets(d.s, spec)) return d.refuse(*error, spec.path);
+  EditStamp stamp = d.stamp(i.reason);
+  const ManagedEdit managed{d.input.actor, i.override_managed};
+  if (auto error = check_manager(d.s.tree(), spec.path, managed, stamp.overrides)) {
+    return d.refuse(*error, spec.path);
+  }
   if (old && !spec.quota.empty()) warn_of_borrowers(d, old, ids.of(spec.quota));
   d.out.reply.revision = next_revision(d.s.tree(), id);
   if (!old || amounts_differ(d.s.tree().node(old).spec, spec)) warn_of(d, d.s.tree(), spec);
+  fact::AccountSet set{id, spec, d.out.reply.revision, std::move(stamp)};
+  if (old) warn_of_promises(d, {set});
   if (i.validate_only) return;
   const bool accepts_more = old && may_accept_more(d.s.tree().node(old).spec, spec);
   const bool changes_budgets = old && d.s.tree().node(old).spec.budgets != spec.budgets;
   const bool moves_ends =
       old && d.s.tree().node(old).spec.default_time_limit_ms != spec.default_time_limit_ms;
   must(d.out.reply.revision > revision, "an edit has a later revision");
-  d.emit(fact::AccountSet{id, spec, d.out.reply.revision, d.stamp(i.reason)});
+  d.emit(std::move(set));
   must(d.s.tree().node(id).spec == spec, "the account is as the edit says");
   if (changes_budgets) budgets_changed(d);
   if (moves_ends) keep_within_budgets(d);
@@ -195,12 +220,17 @@ void decide(Decision& d, const in::DeleteAccount& i) {
   }
   const std::string why = why_not_removed(node, job);
   if (!why.empty()) return d.refuse({ErrorCode::kPrecondition, "path", i.path, why}, i.path);
+  fact::AccountDeleted deleted;
+  deleted.id = id;
+  deleted.spec = node.spec;
+  deleted.edit = d.stamp(i.reason);
+  const ManagedEdit managed{d.input.actor, i.override_managed};
+  if (auto error = check_manager(d.s.tree(), i.path, managed, deleted.edit.overrides)) {
+    return d.refuse(*error, i.path);
+  }
   d.out.reply.account = id;
   d.out.reply.before = node.spec;
   if (!i.validate_only) {
-    fact::AccountDeleted deleted;
-    deleted.id = id;
-    deleted.edit = d.stamp(i.reason);
     d.emit(std::move(deleted));
     must(!d.s.tree().find(i.path), "a deleted account is gone");
   }

@@ -4,6 +4,7 @@
 #include <map>
 #include <set>
 #include <utility>
+#include <vector>
 
 #include "core/must.h"
 #include "engine/decide/account_edit.h"
@@ -19,6 +20,8 @@ struct Step {
   std::size_t index = 0;
   AccountId id;
   Reply::Edited edited;
+  // EditStamp::overrides of the change.
+  std::string overrides;
 
   const std::string& path() const { return change->spec.path; }
   bool changes_something() const { return edited.before != edited.after; }
@@ -28,9 +31,12 @@ struct Step {
 class Batch {
  public:
   Batch(const Decision& d, const in::ApplyAccounts& input)
-      : d_(d), tree_(d.s.tree()), ids_(d.s.fleet()) {
+      : d_(d),
+        managed_{d.input.actor, input.override_managed},
+        tree_(d.s.tree()),
+        ids_(d.s.fleet()) {
     for (std::size_t i = 0; i < input.changes.size(); ++i) {
-      steps_.push_back({&input.changes[i], i, AccountId(), {}});
+      steps_.push_back({&input.changes[i], i, AccountId(), {}, {}});
     }
     // Removals first, and children before parents. Then the others, parents before children.
     std::sort(steps_.begin(), steps_.end(), [](const Step& a, const Step& b) {
@@ -49,8 +55,11 @@ class Batch {
       if (error) return of(step, *std::move(error));
     }
     if (auto error = check_all_products()) return error;
-    for (const Step& step : steps_) {
+    for (Step& step : steps_) {
       if (auto error = check_promises_of(step)) return of(step, *std::move(error));
+      if (!step.changes_something()) continue;
+      auto error = check_manager(d_.s.tree(), step.path(), managed_, step.overrides);
+      if (error) return of(step, *std::move(error));
     }
     return std::nullopt;
   }
@@ -186,6 +195,7 @@ class Batch {
   }
 
   const Decision& d_;
+  const ManagedEdit managed_;
   AccountTree tree_;
   ProductIds ids_;
   std::vector<Step> steps_;
@@ -206,28 +216,39 @@ void warn_of_step(Decision& d, const Batch& batch, const Step& step) {
   }
 }
 
-void emit_all(Decision& d, const in::ApplyAccounts& i, const Batch& batch) {
+// Returns the facts of the edit, in their order.
+std::vector<fact::Body> facts_of(const Decision& d, const in::ApplyAccounts& i,
+                                 const Batch& batch) {
   const auto changed = std::count_if(batch.steps().begin(), batch.steps().end(),
                                      [](const Step& s) { return s.changes_something(); });
   EditStamp stamp = d.stamp(i.reason);
   stamp.following = static_cast<std::uint32_t>(changed);
-  bool accepts_more = false;
+  std::vector<fact::Body> facts;
   for (const Step& step : batch.steps()) {
     if (!step.changes_something()) continue;
     --stamp.following;
-    if (!step.edited.after) {
-      fact::AccountDeleted deleted;
-      deleted.id = step.id;
-      deleted.edit = stamp;
-      d.emit(std::move(deleted));
+    stamp.overrides = step.overrides;
+    if (step.edited.after) {
+      facts.emplace_back(
+          fact::AccountSet{step.id, *step.edited.after, step.edited.revision, stamp});
       continue;
     }
-    const AccountSpec& spec = *step.edited.after;
-    must(d.s.tree().id_for(spec.path) == step.id, "the copy gave the same ids");
-    accepts_more =
-        accepts_more || (step.edited.before && may_accept_more(*step.edited.before, spec));
-    d.emit(fact::AccountSet{step.id, spec, step.edited.revision, stamp});
+    fact::AccountDeleted deleted;
+    deleted.id = step.id;
+    deleted.spec = *step.edited.before;
+    deleted.edit = stamp;
+    facts.emplace_back(std::move(deleted));
   }
+  return facts;
+}
+
+void emit_all(Decision& d, const Batch& batch, std::vector<fact::Body> facts) {
+  const bool accepts_more =
+      std::any_of(batch.steps().begin(), batch.steps().end(), [](const Step& step) {
+        return step.edited.before && step.edited.after && step.changes_something() &&
+               may_accept_more(*step.edited.before, *step.edited.after);
+      });
+  for (fact::Body& fact : facts) d.emit(std::move(fact));
   for (const Step& step : batch.steps()) {
     if (!step.edited.after || !step.changes_something()) continue;
     must(d.s.tree().node(step.id).spec == *step.edited.after, "the account is as the edit says");
@@ -259,7 +280,9 @@ void decide(Decision& d, const in::ApplyAccounts& i) {
     d.out.reply.edited[step.index] = step.edited;
     warn_of_step(d, batch, step);
   }
-  if (!i.validate_only) emit_all(d, i, batch);
+  std::vector<fact::Body> facts = facts_of(d, i, batch);
+  warn_of_promises(d, facts);
+  if (!i.validate_only) emit_all(d, batch, std::move(facts));
   if (!i.validate_only && batch.changes_budgets()) budgets_changed(d);
   if (!i.validate_only && batch.moves_ends()) keep_within_budgets(d);
   d.out.reply.revision = static_cast<std::int64_t>(d.s.tree().revision());

@@ -7,16 +7,19 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "accounting/tree.h"
 #include "core/error.h"
+#include "model/fact.h"
 #include "model/input.h"
 #include "placement/fleet/fleet.h"
 
 namespace subak {
 class State;
 namespace decide {
+class Decision;
 
 // Returns the error for an edit that expects the revision `given`.
 Error revision_conflict(std::int64_t given, std::int64_t current);
@@ -53,6 +56,24 @@ std::optional<Error> check_promises(const AccountTree& tree, const AccountSpec& 
 // Checks that each hard budget of the spec covers what the account has spent in the present period
 // and what its running jobs may still spend. A new budget covers the running jobs alone.
 std::optional<Error> check_budgets(const State& s, const AccountSpec& spec);
+
+// Checks that each hard budget that the account would come below covers what its running jobs may
+// still spend. `parent`: the new parent of the account; `to`: its new path, for the error.
+std::optional<Error> check_budgets_of_move(const State& s, AccountId id, AccountId parent,
+                                           const std::string& to);
+
+// Checks that no other caller manages the account of this path (accounting/edit/managed_by.h). If
+// the edit overrides that, the function sets `overrides` to the mark.
+struct ManagedEdit {
+  std::string_view actor;
+  bool override_managed = false;
+};
+std::optional<Error> check_manager(const AccountTree& tree, std::string_view path,
+                                   const ManagedEdit& edit, std::string& overrides);
+
+// Warns in the reply of the reservations and claims that the facts of an edit would end or move
+// later. O(state), but only if there are such promises; a large state is not checked.
+void warn_of_promises(Decision& d, const std::vector<fact::Body>& edit);
 
 // Returns why the account cannot be removed; empty: it can. `job`: a job of the account that is not
 // done; none: there is no such job.

@@ -161,39 +161,101 @@ class Warnings {
 
 }  // namespace
 
-void warn_of_borrowers(Decision& d, AccountId id, std::span<const ProductDemand> quota) {
-  const AccountNode& node = d.s.tree().node(id);
-  const MilliGpu now = uncovered(node.quota, node.holdings.levels(), {});
-  const MilliGpu then = uncovered(quota, node.holdings.levels(), {});
-  if (then <= now || d.out.reply.warnings.size() >= limits::kMaxWarnings) return;
+// Names the jobs at or below the account that hold these milli-GPU, the latest start first.
+static std::string holders_text(const State& s, AccountId id, MilliGpu milligpu) {
   struct Holder {
     TimeMs started_ms;
     JobId job;
     MilliGpu milligpu;
   };
   std::vector<Holder> holders;
-  for (const JobId each : d.s.jobs().table().ids()) {
-    const state::Job& job = d.s.jobs().at(each);
+  for (const JobId each : s.jobs().table().ids()) {
+    const state::Job& job = s.jobs().at(each);
     if (job.leaf == kUnassigned) continue;
     MilliGpu held = 0;
     for (const state::Pod& pod : job.pods) held += pod.slot.milligpu;
-    if (held > 0 && is_below(d.s.tree(), job.leaf, id)) {
+    if (held > 0 && is_below(s.tree(), job.leaf, id)) {
       holders.push_back({job.run().started_ms, each, held});
     }
   }
   std::sort(holders.begin(), holders.end(), [](const Holder& a, const Holder& b) {
     return std::tie(b.started_ms, b.job) < std::tie(a.started_ms, a.job);
   });
-  std::string text = "quota: " + format_milligpu(then) +
-                     " GPUs in use would be above it, and now " + format_milligpu(now) +
-                     " are; jobs within quota may reclaim them:";
+  std::string text;
   MilliGpu named = 0;
-  for (std::size_t i = 0; i < holders.size() && i < kJobsNamed && named < then; ++i) {
+  for (std::size_t i = 0; i < holders.size() && i < kJobsNamed && named < milligpu; ++i) {
     named += holders[i].milligpu;
     text += (i == 0 ? " " : ", ") + text::job_id_text(holders[i].job) + " (" +
             format_milligpu(holders[i].milligpu) + " GPUs)";
   }
-  d.out.reply.warnings.push_back(text + (named < then ? ", ..." : ""));
+  return text + (named < milligpu ? ", ..." : "");
+}
+
+void warn_of_borrowers(Decision& d, AccountId id, std::span<const ProductDemand> quota) {
+  const AccountNode& node = d.s.tree().node(id);
+  const MilliGpu now = uncovered(node.quota, node.holdings.levels(), {});
+  const MilliGpu then = uncovered(quota, node.holdings.levels(), {});
+  if (then <= now || d.out.reply.warnings.size() >= limits::kMaxWarnings) return;
+  d.out.reply.warnings.push_back(
+      "quota: " + format_milligpu(then) + " GPUs in use would be above it, and now " +
+      format_milligpu(now) +
+      " are; jobs within quota may reclaim them:" + holders_text(d.s, id, then));
+}
+
+// Returns the account at or above this one with a quota of its own. None: there is no such account.
+static AccountId quota_holder(const AccountTree& tree, AccountId id) {
+  while (id && tree.node(id).spec.quota.empty()) id = tree.node(id).parent;
+  return id;
+}
+
+// If more GPUs of the account are above quota after the move, names the jobs that hold them.
+static void warn_of_lost_quota(Decision& d, AccountId id, const AccountTree& after) {
+  const AccountTree& tree = d.s.tree();
+  const AccountId from = quota_holder(tree, id), to = quota_holder(after, id);
+  if (from == to) return;
+  const auto beyond = [](const AccountTree& t, AccountId a) {
+    return a ? beyond_quota(t.node(a)) : MilliGpu{0};
+  };
+  const MilliGpu all = tree.node(id).meters.usage_rate();
+  const MilliGpu now = from ? beyond(tree, from) - beyond(after, from) : all;
+  const MilliGpu then = to ? beyond(after, to) - beyond(tree, to) : all;
+  if (then <= now) return;
+  d.out.reply.warnings.push_back(
+      "quota: " + format_milligpu(then) + " GPUs of the account would be above quota, and now " +
+      format_milligpu(now) +
+      " are; jobs within quota may reclaim them:" + holders_text(d.s, id, then));
+}
+
+// Warns of limits of the new parents that running jobs exceed after the move.
+static void warn_of_full_limits(Decision& d, AccountId id, const AccountTree& after) {
+  std::vector<std::string>& warnings = d.out.reply.warnings;
+  const AccountId from = d.s.tree().node(id).parent;
+  for (AccountId up = after.node(id).parent; !is_below(after, from, up);
+       up = after.node(up).parent) {
+    const AccountNode& node = after.node(up);
+    const std::string whose = "account " + node.spec.path;
+    for (const auto& [product, most] : node.limits.gpus) {
+      const MilliGpu held =
+          product == kOfAny ? node.alloc() : total_of(node.holdings.levels(), product);
+      if (held <= most || warnings.size() >= limits::kMaxWarnings) continue;
+      warnings.push_back("limit: " + whose + " would hold " + format_milligpu(held) +
+                         " GPUs, and "
+                         "its limit is " +
+                         format_milligpu(most) + ": no job below it starts until it holds fewer");
+    }
+    const ExtraLimits* const extra = node.limits.extra.get();
+    if (extra == nullptr || !extra->jobs.jobs || node.jobs.sums.jobs <= *extra->jobs.jobs) continue;
+    if (warnings.size() >= limits::kMaxWarnings) return;
+    warnings.push_back("limit: " + whose + " would run " + std::to_string(node.jobs.sums.jobs) +
+                       " jobs, and its limit is " + std::to_string(*extra->jobs.jobs) +
+                       ": no job below it starts until fewer run");
+  }
+}
+
+void warn_of_move(Decision& d, AccountId id, const AccountTree& after) {
+  warn_of_lost_quota(d, id, after);
+  warn_of_full_limits(d, id, after);
+  warn_of(d, after, after.node(id).spec);
 }
 
 void warn_of(Decision& d, const AccountTree& tree, const AccountSpec& spec) {

@@ -139,6 +139,8 @@ void decide(Decision& d, const in::SetAccount& i);
 void decide(Decision& d, const in::DeleteAccount& i);
 // account_batch.cc
 void decide(Decision& d, const in::ApplyAccounts& i);
+// account_move.cc
+void decide(Decision& d, const in::MoveAccount& i);
 // job.cc
 void decide(Decision& d, const in::SubmitJob& i);
 void decide(Decision& d, const in::CancelJob& i);
@@ -376,5 +378,7 @@ void warn_of(Decision& d, const AccountTree& tree, const AccountSpec& spec);
 // account_warnings.cc: if an edit leaves more GPUs of the account above its quota, names the jobs
 // that hold them, the latest start first. `quota`: the account's quota after the edit.
 void warn_of_borrowers(Decision& d, AccountId id, std::span<const ProductDemand> quota);
+// account_warnings.cc: the same for a move of the account. `after`: the tree after the move.
+void warn_of_move(Decision& d, AccountId id, const AccountTree& after);
 
 }  // namespace subak::decide

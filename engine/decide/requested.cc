@@ -26,6 +26,7 @@ Method method_of_body(const in::SetPolicy&) { return Method::kSetPolicy; }
 Method method_of_body(const in::SetAccount&) { return Method::kSetAccount; }
 Method method_of_body(const in::DeleteAccount&) { return Method::kDeleteAccount; }
 Method method_of_body(const in::ApplyAccounts&) { return Method::kApplyAccounts; }
+Method method_of_body(const in::MoveAccount&) { return Method::kMoveAccount; }
 Method method_of_body(const in::SubmitJob&) { return Method::kSubmitJob; }
 Method method_of_body(const in::CancelJob&) { return Method::kCancelJob; }
 Method method_of_body(const in::HoldJob& i) {
@@ -69,9 +70,10 @@ constexpr bool kIsEdit =
     std::is_same_v<T, in::SetCluster> || std::is_same_v<T, in::ImportNodes> ||
     std::is_same_v<T, in::DrainNode> || std::is_same_v<T, in::SetPolicy> ||
     std::is_same_v<T, in::SetAccount> || std::is_same_v<T, in::DeleteAccount> ||
-    std::is_same_v<T, in::ApplyAccounts> || std::is_same_v<T, in::CancelJob> ||
-    std::is_same_v<T, in::HoldJob> || std::is_same_v<T, in::Finalize> ||
-    std::is_same_v<T, in::AcceptClock> || std::is_same_v<T, in::DeleteCluster>;
+    std::is_same_v<T, in::ApplyAccounts> || std::is_same_v<T, in::MoveAccount> ||
+    std::is_same_v<T, in::CancelJob> || std::is_same_v<T, in::HoldJob> ||
+    std::is_same_v<T, in::Finalize> || std::is_same_v<T, in::AcceptClock> ||
+    std::is_same_v<T, in::DeleteCluster>;
 
 // Returns the content digest that belongs to the request id. 0: the input has no request id that
 // counts. The id of a call that only validates does not count: such a call is neither remembered

@@ -46,6 +46,13 @@ struct Changes {
     const auto owner = std::make_shared<const std::string>(path);
     for (const std::string& ns : node.spec.namespaces) namespaces.emplace_back(ns, owner);
   }
+  // A path that an account left. Another account may have it by now: add that one later.
+  void left(const std::string& path, const AccountsView& last) {
+    if (const AccountsView::Row* const old = last.of_path(path)) {
+      for (const std::string& ns : old->spec.namespaces) taken_.emplace_back(ns, nullptr);
+    }
+    rows.emplace_back(path, nullptr);
+  }
   // Two accounts name a namespace that moved from one to the other: the new owner counts.
   void finish() { namespaces.insert(namespaces.begin(), taken_.begin(), taken_.end()); }
 
@@ -73,6 +80,9 @@ Accounts accounts_of(const State& s, ViewMemo& memo) {
   auto out = memo.accounts ? std::make_shared<AccountsView>(*memo.accounts)
                            : std::make_shared<AccountsView>();
   Changes changes;
+  const std::vector<std::string>& left = tree.names().left();
+  for (; memo.left_paths < left.size(); ++memo.left_paths)
+    changes.left(left[memo.left_paths], *out);
   for (const AccountId id : std::set<AccountId>(tree.edited_since(memo.accounts_version).begin(),
                                                 tree.edited_since(memo.accounts_version).end())) {
     changes.add(tree.node(id), *out);

@@ -19,6 +19,8 @@ struct ViewMemo {
   std::shared_ptr<const AccountsView> accounts;
   // AccountTree::structure_version() of `accounts`.
   std::uint64_t accounts_version = 0;
+  // How many of AccountNames::left() `accounts` knows.
+  std::size_t left_paths = 0;
   // For each cluster: the configured MIG slices by profile, the most GPUs on one node by product,
   // and LargestNode. All three depend on every node, so view() makes them again only when
   // `nodes_version` is outdated.

@@ -262,6 +262,27 @@ void Allocations::set_books(AccountId account, const Jobs& jobs, TimeMs now) {
   note_budget_turn();
 }
 
+void Allocations::account_moved(AccountId account, AccountId from, const Jobs& jobs, TimeMs now) {
+  if (tick_) {
+    advance_tick(now);
+    tick_->moved(tree_, account, from);
+  }
+  if (tree_.quota_sums().extra_limits().empty() || tree_.node(account).alloc() == 0) return;
+  const AccountId parent = tree_.node(account).parent;
+  each_node([&](NodeId, std::span<const PodPlace> pods) {
+    for (const PodPlace& place : pods) {
+      const Job& job = jobs.at(place.job);
+      const PodSlot& slot = job.pods[place.rank].slot;
+      if (!counts(job, slot) || !is_below(tree_, job.leaf, account)) continue;
+      BudgetUse use = use_of(fleet_, job, slot, job.run().end_ms);
+      use.leaf = from;
+      give_to_budgets(tree_, use, now);
+      use.leaf = parent;
+      take_from_budgets(tree_, use, now);
+    }
+  });
+}
+
 void Allocations::relabel(NodeId node, ProductId before, const Jobs& jobs, TimeMs now) {
   const ProductId after = fleet_.product_of(node);
   if (before == after) return;

@@ -102,6 +102,10 @@ class Allocations {
   // Makes the books of an account agree with its spec, after an edit at `now`. O(pods) for a new
   // budget of an account with holds.
   void set_books(AccountId account, const Jobs& jobs, TimeMs now);
+  // Moves the holds of an account, which the tree has just moved from the parent `from`, to the
+  // books of the accounts above it. What the account spent before counts where it was spent.
+  // O(pods) if some account has budgets.
+  void account_moved(AccountId account, AccountId from, const Jobs& jobs, TimeMs now);
   // Call it after books or their periods have changed.
   void note_budget_turn() { budgets_.turn_ms.reset(), budgets_.reach_ms.reset(); }
   // Call it after the spending of an account has changed.

@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "accounting/edit/account_move.h"
 #include "accounting/quota/account_budgets.h"
 #include "core/must.h"
 #include "engine/state/state.h"
@@ -161,7 +162,29 @@ void State::on(const fact::AccountSet& f) {
   if (!log_.restoring() && (!fresh || !f.spec.user)) tree_.set_revision(seq());
   must(tree_.exists(f.id) && tree_.node(f.id).revision == f.revision, "an edit has its revision");
   if (limits || budgets) plan_ends();
+  if (log_.restoring()) AccountMove::restore(tree_, f.id, {f.moved_ms, f.moved_from});
   remember(f.edit, {now(), JobId(), f.id, f.revision});
+  pass_due_.now = true;
+}
+
+void State::on(const fact::AccountMoved& f) {
+  must(!log_.restoring(), "a checkpoint has the paths of its accounts");
+  claims_.note_outside_event(log_);
+  if (f.from) {
+    must(tree_.node(f.id).parent == f.from, "an account moves from its parent");
+    AccountMove::make(tree_, f.id, f.spec.path, now());
+    if (tree_.node(f.id).parent != f.from) {
+      jobs_.account_moved(f.id, f.from);
+      allocations_.account_moved(f.id, f.from, jobs_, now());
+    }
+    plan_ends();
+  }
+  AccountMove::set_revision(tree_, f.id, f.revision);
+  tree_.set_revision(seq());
+  must(tree_.node(f.id).spec == f.spec, "an account moves with its settings");
+  if (f.edit.following == 0) {
+    remember(f.edit, {now(), JobId(), f.id, static_cast<std::int64_t>(seq())});
+  }
   pass_due_.now = true;
 }
 
@@ -181,7 +204,8 @@ void State::on(const fact::Charged& f) {
   if (f.row.corrects != 0) {
     if (f.row.payer < kUnassigned) {
       const ProductId product = fleet_.products().find(f.row.product);
-      refund_to_budgets(tree_, f.row.payer, product, -f.row.milligpu, {f.row.from_ms, f.row.to_ms});
+      refund_to_budgets(tree_,
+                        {f.row.payer, product, -f.row.milligpu, {f.row.from_ms, f.row.to_ms}});
       allocations_.note_budget_spending();
     }
     return ledger_.add(f.row);
@@ -199,7 +223,7 @@ void State::on(const fact::Charged& f) {
   leap_.charged(seq(), f.row);
   if (f.row.payer != job.leaf && job.leaf != kUnassigned) {
     const ProductId product = fleet_.product_of(f.row.node);
-    refund_to_budgets(tree_, job.leaf, product, f.row.milligpu, {f.row.from_ms, f.row.to_ms});
+    refund_to_budgets(tree_, {job.leaf, product, f.row.milligpu, {f.row.from_ms, f.row.to_ms}});
     allocations_.note_budget_spending();
   }
 }

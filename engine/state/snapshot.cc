@@ -3,6 +3,7 @@
 #include <string>
 #include <utility>
 
+#include "accounting/edit/account_move.h"
 #include "accounting/ledger.h"
 #include "accounting/tree.h"
 #include "core/must.h"
@@ -16,14 +17,13 @@ fact::MetersSnapshot::Meter stored(const DecayedMeter::State& s) {
 }
 
 void snapshot_accounts(const AccountTree& tree, const FactSink& sink) {
-  for (AccountId id = kRootAccount; id < tree.next_id(); ++id.value) {  // parents have lower ids
+  for (const AccountId id : parents_first(tree)) {
     const AccountNode& node = tree.node(id);
-    must(node.id == id, "an account is found by its number");
-    must(id == kRootAccount || node.parent < id, "an account has a lower number than those below");
     if (node.removed) {
       sink(fact::AccountDeleted{id, {}, node.spec, node.parent, node.revision});
     } else if (id != kRootAccount || node.revision != 0) {
-      sink(fact::AccountSet{id, node.spec, node.revision, {}});
+      const LastMove& moved = node.jobs.moved;
+      sink(fact::AccountSet{id, node.spec, node.revision, {}, moved.at_ms, moved.from});
     }
   }
 }

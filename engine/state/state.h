@@ -123,6 +123,7 @@ class State {
   void on(const fact::Finalized& f);
   void on(const fact::AccountSet& f);
   void on(const fact::AccountDeleted& f);
+  void on(const fact::AccountMoved& f);
   void on(const fact::EditRefused& /*f*/) {}
   void on(const fact::Charged& f);
   void on(const fact::Reserved& f);

@@ -82,6 +82,7 @@ constexpr std::array kOwnRows{
     Row{"let_go_to", "", 0, kName},
     Row{"levels_above", "", 0, kNodeList},  // check_levels()
     Row{"limit", "", 0, static_cast<std::int64_t>(limits::kMaxProductsPerAccount)},
+    Row{"managed_by", "", 0, kName},
     Row{"memory_bytes", "", 0, limits::kMaxMemoryBytes},
     Row{"memory_per_gpu_bytes", "", 0, limits::kMaxMemoryBytes},
     Row{"message", "", 0, static_cast<std::int64_t>(limits::kMaxMessageBytes)},
@@ -142,6 +143,7 @@ constexpr std::array kOwnRows{
     Row{"tick_ms", "", kLeast, limits::kMaxTimeLimitMs},
     Row{"time_limit_grace_ms", "", kLeast, limits::kMaxTimeLimitMs},
     Row{"time_limit_ms", "", kLeast, limits::kMaxTimeLimitMs},
+    Row{"to", "", 0, kName},
     Row{"tolerations", "", 0, kTerms},
     Row{"uid", "", 0, kName},
     Row{"unfit", "", 0, kText},

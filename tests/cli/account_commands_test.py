@@ -128,6 +128,40 @@ class Accounts(Service):
         self.assertEqual(self.json("account", "get", name)["quota"], before)
         self.assertIn(f"{name}.b", self.fails(4, *undo))
 
+    def test_an_account_moves_with_its_usage_and_back(self):
+        name, other = self.account(), self.account()
+        self.ok("account", "set", f"{name}.a", "--quota", "2", "--reason", "x")
+        self.ok("account", "set", f"{name}.a/ana", "--shares", "3", "--reason", "x")
+        move = "account", "move", f"{name}.a", f"{other}.b", "--reason", "a new department"
+        told = self.ok(*move, "--dry-run")
+        self.assertIn(f"would move account {other}.b", told)
+        self.assertIn(f"- path: {name}.a", told)
+        self.assertIn("1 account or user below it would move along", told)
+        revision = re.search(r"1 account changed, revision (\d+)", self.ok(*move)).group(1)
+        self.assertEqual(self.json("account", "get", f"{other}.b/ana")["shares"], "3")
+        self.fails(4, "account", "get", f"{name}.a")
+        self.assertIn(f"moved from {name}.a to {other}.b", self.ok("account", "history", f"{other}.b"))
+        self.assertIn("want a path that no account has", self.fails(1, "account", "move", name, other, "--reason", "x"))
+        self.assertIn("not below the account itself", self.fails(1, "account", "move", name, f"{name}.c", "--reason", "x"))
+        self.assertIn(f"would move account {name}.a", self.ok("account", "undo", revision, "--reason", "x", "--dry-run"))
+        self.ok("account", "undo", revision, "--reason", "x")
+        self.assertEqual(self.json("account", "get", f"{name}.a/ana")["shares"], "3")
+
+    def test_a_managed_account_needs_an_override(self):
+        name = self.account()
+        self.ok("account", "set", name, "--managed-by", "pipeline", "--reason", "x")
+        self.assertIn("managed-by:  pipeline", self.ok("account", "get", name))
+        edit = "account", "set", f"{name}.a", "--shares", "2", "--reason", "by hand"
+        self.assertIn("managed by pipeline", self.fails(1, *edit))
+        self.assertIn("managed by pipeline", self.fails(1, "account", "delete", name, "--reason", "x"))
+        text = f"- {{path: {name}, managed-by: none}}\n"
+        apply = "account", "apply", "-f", "-", "--reason", "x"
+        self.assertIn("managed by pipeline", self.run_subak(*apply, stdin=text).stderr)
+        self.ok(*edit, "--override")
+        self.assertIn("override of managed-by pipeline", self.ok("account", "history", f"{name}.a"))
+        self.ok(*apply, "--override", stdin=text)
+        self.ok("account", "set", f"{name}.a", "--shares", "3", "--reason", "x")
+
     def test_policy(self):
         self.assertIn("patience", self.ok("policy", "get"))
         before = self.ok("policy", "get", "patience").strip()

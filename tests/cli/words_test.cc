@@ -373,13 +373,14 @@ TEST(AccountFields, DiffShowsWhatChanged) {
 TEST(AccountFile, ReadsAndNamesTheLine) {
   const auto wishes = parse_account_file(
       "accounts:\n  - path: ml.vision\n    shares: 3\n    namespaces: [a, b]\n  - {path: ml, held: "
-      "true, time-limits: enforced, user-limit: 'jobs=2'}\n",
+      "true, time-limits: enforced, user-limit: 'jobs=2', managed-by: ci}\n",
       "f.yaml");
   ASSERT_EQ(wishes.size(), 2U);
   EXPECT_EQ(wishes[0].path, "ml");
   EXPECT_TRUE(*wishes[0].held);
   EXPECT_EQ(*wishes[0].time_limits, "enforced");
   EXPECT_EQ(*wishes[0].user_limit, "jobs=2");
+  EXPECT_EQ(*wishes[0].managed_by, "ci");
   EXPECT_EQ(*wishes[1].shares, "3");
   EXPECT_EQ(wishes[1].namespaces->size(), 2U);
   const auto what = [](const std::string& text) {

@@ -101,6 +101,7 @@ class Oracle {
     std::vector<BudgetMemory> budgets;
     std::vector<Step> surplus;
     std::vector<std::pair<TimeMs, long double>> adjustments;
+    std::vector<std::pair<TimeMs, long double>> moved_surplus;  // by moves of accounts below
   };
   struct Node {
     NodeId id;
@@ -232,6 +233,7 @@ class Oracle {
   void on(const fact::PolicySet& f);
   void on(const fact::AccountSet& f);
   void on(const fact::AccountDeleted& f);
+  void on(const fact::AccountMoved& f);
   void on(const fact::JobCreated& f);
   void on(const fact::PodAdded& f);
   void on(const fact::PodChanged& f);

@@ -157,7 +157,47 @@ long double Oracle::surplus(AccountId id) const {
     const TimeMs to = i + 1 < steps.size() ? steps[i + 1].t : now_;
     if (steps[i].level != 0) sum += decayed(steps[i].level, steps[i].t, to);
   }
+  for (const auto& [t, amount] : account(id)->moved_surplus) sum += amount * weight(t);
   return sum;
+}
+
+// Worlds with budgets move no accounts: the oracle's budgets count what is below an account now.
+void Oracle::on(const fact::AccountMoved& f) {
+  Account& a = *account(f.id);
+  if (!a.live || f.revision != a.revision + 1) wrong(f.spec.path + " moves in another revision");
+  a.revision = f.revision;
+  if (f.from) {
+    const std::string old = a.spec.path, to = f.spec.path;
+    const std::size_t cut = to.find_last_of("./");
+    const std::string parent_path = cut == std::string::npos ? "" : to.substr(0, cut);
+    AccountId parent;
+    for (Account& other : accounts_) {
+      if (other.spec.path == to) wrong(to + " is another account");
+      if (other.live && other.spec.path == parent_path) parent = other.id;
+    }
+    if (!parent || below(parent, f.id) || a.parent != f.from) wrong(to + " has no place");
+    for (Account& other : accounts_) {
+      if (below(other.id, f.id)) other.spec.path = to + other.spec.path.substr(old.size());
+    }
+    if (parent != f.from) {
+      const auto above_from = quotas_of_path(f.from), above_to = quotas_of_path(parent);
+      const long double surplus_of_it = surplus(f.id);
+      std::vector<Account*> left, joined;
+      for (Account* up = account(f.from); up && !below(parent, up->id); up = account(up->parent))
+        left.push_back(up);
+      for (Account* up = account(parent); up && !below(f.from, up->id); up = account(up->parent))
+        joined.push_back(up);
+      for (Account* up : left)
+        up->moved_surplus.emplace_back(now_, -std::min(surplus_of_it, surplus(up->id)));
+      for (Account* up : joined) up->moved_surplus.emplace_back(now_, surplus_of_it);
+      a.parent = parent;
+      for (Account* up : left) follow_level(*up, now_);
+      for (Account* up : joined) follow_level(*up, now_);
+      quotas_changed(f.from, above_from);
+      quotas_changed(parent, above_to);
+    }
+  }
+  if (!(a.spec == f.spec)) wrong(f.spec.path + " moves with other settings");
 }
 
 long double Oracle::sort_surplus(AccountId id) const {

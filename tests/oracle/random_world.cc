@@ -25,6 +25,8 @@ in::Body joined(const std::vector<in::Body>& edits) {
     in::AccountChange change;
     if (const auto* const set = std::get_if<in::SetAccount>(&edit)) {
       change.spec = set->spec;
+    } else if (std::holds_alternative<in::MoveAccount>(edit)) {
+      continue;
     } else {
       change.spec.path = std::get<in::DeleteAccount>(edit).path;
       change.remove = true;
@@ -279,6 +281,8 @@ in::Body RandomWorld::choose() {
 }
 
 in::Body RandomWorld::edit_account() {
+  const bool has_budgets = options_.seed % 8 == 5 || options_.seed % 16 == 6;
+  if (!has_budgets && options_.seed % 2 == 0 && rng_.percent(25)) return move_account();
   if (rng_.percent(12)) {
     std::string path = some_account();
     if (rng_.percent(70)) path += "/u" + std::to_string(rng_.below(3));

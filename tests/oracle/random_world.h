@@ -52,6 +52,8 @@ class RandomWorld {
   void set_up();
   in::Body choose();
   in::Body edit_account();
+  // Moves an account below chem, or back. Often there is no such account, or the path is taken.
+  in::Body move_account();
   in::Body submit();
   in::Body node_event();
   in::Body change_policy();

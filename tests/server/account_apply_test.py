@@ -99,6 +99,36 @@ class ApplyTest(unittest.TestCase):
         self.assertGreater(cut, 0, "no kill came before the answer")
         print(f"seed {SEED}: {KILLS} kills, {cut} before the answer", file=sys.stderr)
 
+    def test_a_subtree_moves_whole_whenever_the_service_is_killed(self):
+        chance = random.Random(SEED)
+        self.start()
+        code, _, err = self.service.run("account", "apply", "-f", self.file(1), "--reason", "first")
+        self.assertEqual((code, err), (0, ""))
+        paths, cut, whole_s = ["a0", "a1.moved"], 0, 0.3
+        for kill in range(KILLS):
+            begin = time.time()
+            move = self.service.start("account", "move", *paths, "--reason", "a new place")
+            if kill > 0:
+                time.sleep(chance.uniform(0.1, 1.1) * whole_s)
+                self.service.end(signal.SIGKILL)
+            move.communicate(timeout=DEADLINE_S)
+            if kill == 0:
+                self.assertEqual(move.returncode, 0)
+                whole_s = time.time() - begin
+                self.service.end(signal.SIGKILL)
+            self.start()
+            found = set(self.service.accounts())
+            below = {path: sum(p == path or p.startswith(path + ".") for p in found) for path in paths}
+            self.assertEqual(len(found), len(self.all))
+            self.assertEqual(sorted(below.values()), [0, len(self.all) // 6], f"kill {kill}: {below}")
+            moved = below[paths[0]] == 0
+            if move.returncode == 0:
+                self.assertTrue(moved, "the acknowledged move is made")
+            cut += move.returncode != 0
+            if moved:
+                paths.reverse()
+        print(f"seed {SEED}: {KILLS} moves with kills, {cut} before the answer", file=sys.stderr)
+
     def test_undo_of_all(self):
         self.start()
         code, out, err = self.service.run("account", "apply", "-f", self.file(3), "--reason", "first")

@@ -145,7 +145,11 @@ Table history_table(const v1::GetAccountHistoryResponse& answer) {
                {"REQUEST", Align::kLeft, Room::kWide}});
   for (const v1::AccountEdit& e : answer.edits()) {
     table.row({std::to_string(e.sequence()), time_cell(e.time()), e.actor(), e.reason(),
-               e.deleted() ? "deleted" : fields_line(e.account()), e.request_id()});
+               e.deleted() ? "deleted"
+               : e.moved_from().empty()
+                   ? fields_line(e.account())
+                   : "moved from " + e.moved_from() + " to " + e.account().path(),
+               e.request_id()});
   }
   return table;
 }

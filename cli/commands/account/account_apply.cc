@@ -1,5 +1,5 @@
-// subak account apply, diff, undo: change the account tree to match a file, show the difference, or
-// restore the tree.
+// subak account apply, diff, move, undo: change the account tree to match a file, show the
+// difference, move an account, or restore the tree.
 #include <charconv>
 #include <map>
 #include <set>
@@ -21,7 +21,7 @@ constexpr char kFileForm[] =
     "  - {path: ml, shares: 2, limit: H100=64}\n"
     "  - {path: ml.vision, shares: 3, quota: gpu=16, borrow: unlimited, lend: 8,\n"
     "     namespaces: [team-a], held: false, draining: false,\n"
-    "     time-limits: enforced}\n"
+    "     time-limits: enforced, managed-by: ci}\n"
     "A field that the file omits stays as it is.\n";
 
 using ByPath = std::map<std::string, v1::Account>;
@@ -34,7 +34,7 @@ struct Accounts {
 struct ApplyCommand {
   std::string file;
   bool prune = false;
-  bool dry_run = false;
+  bool dry_run = false, override_managed = false;
   std::uint64_t revision = 0;
   EditOptions edit;
 };
@@ -113,14 +113,18 @@ void print_edited(Session& s, const v1::ApplyAccountsResponse::Edited& edited, c
   const v1::Account* const after = edited.has_account() ? &edited.account() : nullptr;
   const auto lines = account_diff(before, after);
   if (lines.empty() && before != nullptr && after != nullptr) return;
-  const char* what = after == nullptr ? "delete" : before == nullptr ? "create" : "change";
+  const bool moves = after != nullptr && before != nullptr && before->path() != after->path();
+  const char* what = after == nullptr    ? "delete"
+                     : before == nullptr ? "create"
+                     : moves             ? "move"
+                                         : "change";
   const std::string& path = after != nullptr ? after->path() : before->path();
   print_diff(s, std::string(would) + what + " account " + (path.empty() ? "(root)" : path), lines);
 }
 
 void refuse_forms(Session& s) {
   if (s.form() == Form::kTable || s.form() == Form::kWide) return;
-  throw usage_failure("--output: apply, diff and undo print only a diff", "omit --output");
+  throw usage_failure("--output: apply, diff, move and undo print only a diff", "omit --output");
 }
 
 std::vector<AccountWish> read_wishes(Session& s, const ApplyCommand& o) {
@@ -135,6 +139,11 @@ int show_applied(Session& s, const v1::ApplyAccountsResponse& answer, bool dry_r
     return kExitDone;
   }
   for (const auto& edited : answer.edited()) print_edited(s, edited, dry_run ? "would " : "");
+  if (answer.moved_below() > 0) {
+    s.out() << answer.moved_below()
+            << (answer.moved_below() == 1 ? " account or user" : " accounts and users")
+            << " below it " << (dry_run ? "would move" : "moved") << " along\n";
+  }
   s.out() << answer.edited_size() << (answer.edited_size() == 1 ? " account " : " accounts ")
           << (dry_run ? "would change" : "changed");
   if (!dry_run && answer.edited_size() > 0) s.out() << ", revision " << answer.revision();
@@ -149,6 +158,7 @@ int apply(Session& s, const ApplyCommand& o) {
   request.set_reason(o.edit.reason);
   request.set_request_id(o.edit.request_id);
   request.set_validate_only(o.dry_run);
+  request.set_override_managed(o.override_managed);
   const char* const kMethod = "AccountService/ApplyAccounts";
   return show_applied(s, s.call<v1::ApplyAccountsResponse>(kMethod, request), o.dry_run);
 }
@@ -174,7 +184,7 @@ int diff(Session& s, const ApplyCommand& o) {
 
 struct UndoCommand {
   std::string revision;
-  bool dry_run = false;
+  bool dry_run = false, override_managed = false;
   EditOptions edit;
 };
 
@@ -192,6 +202,7 @@ int undo(Session& s, const UndoCommand& o) {
   request.set_reason(o.edit.reason);
   request.set_request_id(o.edit.request_id);
   request.set_validate_only(o.dry_run);
+  request.set_override_managed(o.override_managed);
   const char* const kMethod = "AccountService/UndoAccountEdit";
   return show_applied(s, s.call<v1::ApplyAccountsResponse>(kMethod, request), o.dry_run);
 }
@@ -202,8 +213,43 @@ void add_undo(Command account) {
       account.add("undo", "restore the accounts of one edit, if nothing has changed them since");
   c.argument("REVISION", o->revision, "as apply prints it, or FACT in subak account history");
   c.flag("--dry-run", o->dry_run, "show what would change; change nothing");
+  add_override(c, o->override_managed);
   add_reason(c, o->edit);
   c.run([o](Session& s) { return undo(s, *o); });
+}
+
+struct MoveCommand {
+  std::string path, to;
+  AccountEditOptions options;
+};
+
+int move(Session& s, const MoveCommand& o) {
+  refuse_forms(s);
+  v1::MoveAccountRequest request;
+  request.set_path(o.path);
+  request.set_to(o.to);
+  request.set_revision(o.options.revision);
+  request.set_reason(o.options.edit.reason);
+  request.set_request_id(o.options.edit.request_id);
+  request.set_validate_only(o.options.dry_run);
+  request.set_override_managed(o.options.override_managed);
+  const char* const kMethod = "AccountService/MoveAccount";
+  const auto answer = s.call<v1::ApplyAccountsResponse>(kMethod, request);
+  return show_applied(s, answer, o.options.dry_run);
+}
+
+void add_move(Command account) {
+  auto o = std::make_shared<MoveCommand>();
+  Command c = account.add(
+      "move", "give an account another name or parent, with all accounts, users and jobs below it");
+  c.details(
+      "Usage, quotas, budgets and history stay with the account. The accounts above the old place\n"
+      "lose its usage, and those above the new place gain it. What was spent stays in the budgets\n"
+      "above the old place. subak account undo takes the move back.\n");
+  c.argument("PATH", o->path, "such as ml.vision; not the root");
+  c.argument("TO", o->to, "the new path, such as bio.vision; its parent must exist");
+  add_edit_options(c, o->options);
+  c.run([o](Session& s) { return move(s, *o); });
 }
 
 }  // namespace
@@ -218,6 +264,7 @@ void add_account_files(Command account) {
   c.flag("--dry-run", o->dry_run, "show what would change; change nothing");
   c.option("--revision", o->revision,
            "make the changes only if the tree still has this revision (diff prints it)", "N");
+  add_override(c, o->override_managed);
   add_reason(c, o->edit);
   c.run([o](Session& s) { return apply(s, *o); });
 
@@ -227,6 +274,7 @@ void add_account_files(Command account) {
   e.required_option("-f,--file", d->file, "a YAML file; - is standard input", "FILE");
   e.flag("--prune", d->prune, "also show the accounts that apply --prune would delete");
   e.run([d](Session& s) { return diff(s, *d); });
+  add_move(account);
   add_undo(account);
 }
 

@@ -14,7 +14,7 @@ namespace {
 struct SetCommand {
   std::string path;
   std::optional<std::string> shares, quota, limit, user_limit, borrow, lend, namespaces,
-      time_limits, budget, default_time_limit;
+      time_limits, budget, default_time_limit, managed_by;
   AccountEditOptions options;
 };
 
@@ -41,6 +41,7 @@ AccountWish wish_of(const SetCommand& o) {
   wish.time_limits = o.time_limits;
   wish.budget = o.budget;
   wish.default_time_limit = o.default_time_limit;
+  wish.managed_by = o.managed_by;
   if (o.namespaces) wish.namespaces = split(*o.namespaces);
   return wish;
 }
@@ -52,6 +53,7 @@ v1::UpdateAccountRequest request_of(const AccountWish& wish, const AccountEditOp
   request.set_reason(options.edit.reason);
   request.set_request_id(options.edit.request_id);
   request.set_validate_only(options.dry_run);
+  request.set_override_managed(options.override_managed);
   return request;
 }
 
@@ -111,6 +113,11 @@ void add_set(Command account) {
       "how long a job of the account is planned to run if it has no time limit: 4h, or inherit "
       "(the parent account decides, and for the root the policy)",
       "DURATION");
+  c.option(
+      "--managed-by", o->managed_by,
+      "the caller that manages this account and those below it, such as a pipeline's token ci; "
+      "others need --override. anyone: every caller; none: the parent account decides",
+      "NAME");
   add_edit_options(c, o->options);
   c.run([o](Session& s) { return set_account(s, *o); });
 }
@@ -163,6 +170,7 @@ int delete_subtree(Session& s, const DeleteCommand& o) {
   v1::ApplyAccountsRequest request;
   for (const v1::Account& account : accounts.accounts()) add_removal(account.path(), &request);
   request.set_reason(o.options.edit.reason);
+  request.set_override_managed(o.options.override_managed);
   const auto answer = s.call<v1::ApplyAccountsResponse>("AccountService/ApplyAccounts", request);
   s.out() << "account " << o.path << " deleted";
   if (answer.edited_size() > 1) s.out() << " with " << answer.edited_size() - 1 << " below it";
@@ -191,6 +199,7 @@ int delete_account(Session& s, const DeleteCommand& o) {
   request.set_reason(o.options.edit.reason);
   request.set_request_id(o.options.edit.request_id);
   request.set_validate_only(o.options.dry_run);
+  request.set_override_managed(o.options.override_managed);
   const auto answer = s.call<v1::EditAccountResponse>("AccountService/DeleteAccount", request);
   return show_edit(s, o.path, answer, o.options.dry_run);
 }
@@ -231,6 +240,13 @@ void add_edit_options(Command& command, AccountEditOptions& options) {
   command.option("--revision", options.revision,
                  "make the change only if the account still has this revision", "N");
   command.flag("--dry-run", options.dry_run, "show what would change; change nothing");
+  add_override(command, options.override_managed);
+}
+
+void add_override(Command& command, bool& override_managed) {
+  command.flag("--override", override_managed,
+               "make the change although another caller manages the account (managed-by); the "
+               "audit log says so");
 }
 
 void print_diff(Session& s, const std::string& title, const std::vector<DiffLine>& lines) {

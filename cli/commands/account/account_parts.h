@@ -17,13 +17,17 @@ struct AccountEditOptions {
   std::int64_t revision = 0;
   // True: the service checks the edit and shows the diff, but changes nothing.
   bool dry_run = false;
+  // True: the service makes the edit although another caller manages the account.
+  bool override_managed = false;
 };
-// Adds --reason, --request-id, --revision and --dry-run.
+// Adds --reason, --request-id, --revision, --dry-run and --override.
 void add_edit_options(Command& command, AccountEditOptions& options);
 
 // Prints the diff for people, or `answer` itself for programs. Returns the exit code.
 int show_edit(Session& session, const std::string& path, const v1::EditAccountResponse& answer,
               bool dry_run);
+// Adds --override, for edits of accounts that another caller manages.
+void add_override(Command& command, bool& override_managed);
 // Adds the removal of an account to an edit.
 void add_removal(const std::string& path, v1::ApplyAccountsRequest* request);
 // Prints a title and the diff: old values in red, new values in green.
@@ -31,7 +35,7 @@ void print_diff(Session& session, const std::string& title, const std::vector<Di
 
 // Adds set, hold, drain, resume and delete.
 void add_account_edits(Command account);
-// Adds apply and diff, which read a file of accounts.
+// Adds apply and diff, which read a file of accounts, and move and undo.
 void add_account_files(Command account);
 // Adds suggest, which writes a file of accounts from the namespaces of a cluster.
 void add_account_suggest(Command account);

@@ -160,6 +160,32 @@ std::optional<Error> check_budgets(const State& s, const AccountSpec& spec) {
   return std::nullopt;
 }
 
+std::optional<Error> check_budgets_of_move(const State& s, AccountId id, AccountId parent,
+                                           const std::string& to) {
+  const AccountId from = s.tree().node(id).parent;
+  for (AccountId up = parent; !is_below(s.tree(), from, up); up = s.tree().node(up).parent) {
+    const AccountNode& node = s.tree().node(up);
+    for (const BudgetBook& known : node.jobs.budgets) {
+      if (known.budget().soft) continue;
+      BudgetBook book = known;
+      const std::string whose = "account " + derive::shown_path(node) + " has " +
+                                gpu_hours_text(std::max(GpuTime(), known.at(s.now()).left())) +
+                                " left of its budget " + budgets_text({known.budget()});
+      if (const JobId endless = take_running_jobs(s, id, book)) {
+        return Error{ErrorCode::kPrecondition, "to", to,
+                     whose + ", and the running job " + text::job_id_text(endless) +
+                         " has no time limit; wait for its end"};
+      }
+      if (book.rate() == known.rate() || !is_overdrawn(book, true, s.now())) continue;
+      const GpuTime more = book.at(s.now()).held - known.at(s.now()).held;
+      return Error{ErrorCode::kPrecondition, "to", to,
+                   whose + ", and the running jobs of the account may still spend " +
+                       gpu_hours_text(more) + " in this period; raise the budget first"};
+    }
+  }
+  return std::nullopt;
+}
+
 bool budgets_allow_longer(const State& s, const state::Job& job, std::uint32_t overruns) {
   if (overruns >= limits::kMaxOverruns) return false;
   const TimeMs end_ms = state::planned_end(s, job, job.run().started_ms, overruns);

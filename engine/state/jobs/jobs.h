@@ -98,6 +98,11 @@ class Jobs {
   // Gives an account to a job without one. Allocations::assign counts the job's holds for the
   // account.
   void assign(Job& job, AccountId leaf);
+  // Moves the waiting jobs of an account that the tree has just moved from the parent `from`.
+  void account_moved(AccountId account, AccountId from) {
+    ready_.moved(tree_, account, from);
+    waiting_.moved(tree_, account, from);
+  }
   // Sets Job::backoff; nullptr drops the refusal.
   void set_backoff(Job& job, std::unique_ptr<Backoff> backoff);
   // If `awaits` is true, the job stays out of the queue until its account accepts jobs again.

@@ -27,6 +27,19 @@ std::size_t WaitingCount::Counts::of(AccountId account) const {
   return found->second;
 }
 
+void WaitingCount::Counts::moved(const AccountTree& tree, AccountId account, AccountId from) {
+  const auto count = static_cast<std::ptrdiff_t>(of(account));
+  if (count == 0) return;
+  add(tree, from, -count);
+  add(tree, tree.node(account).parent, count);
+}
+
+void WaitingCount::moved(const AccountTree& tree, AccountId account, AccountId from) {
+  jobs_.moved(tree, account, from);
+  not_accepted_.moved(tree, account, from);
+  for (auto& [cluster, counts] : pods_) counts.moved(tree, account, from);
+}
+
 void WaitingCount::pods(const AccountTree& tree, ClusterId cluster, AccountId leaf,
                         std::ptrdiff_t more) {
   if (more == 0) return;

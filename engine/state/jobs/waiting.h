@@ -29,6 +29,9 @@ class WaitingCount {
   }
   // Adds `more` to the counts of gated pods that wait in a cluster.
   void pods(const AccountTree& tree, ClusterId cluster, AccountId leaf, std::ptrdiff_t more);
+  // Moves the counts of an account that the tree has just moved from the parent `from`. O(depth)
+  // for each cluster.
+  void moved(const AccountTree& tree, AccountId account, AccountId from);
 
   // Return the count of all accounts together, or the count at or below one account. For
   // kUnassigned, the functions return the count of jobs without an account. O(1).
@@ -50,6 +53,7 @@ class WaitingCount {
     std::unordered_map<AccountId, std::size_t> by_account;
     void add(const AccountTree& tree, AccountId leaf, std::ptrdiff_t more);
     std::size_t of(AccountId account) const;
+    void moved(const AccountTree& tree, AccountId account, AccountId from);
     friend bool operator==(const Counts&, const Counts&) = default;
   };
   Counts jobs_, not_accepted_;

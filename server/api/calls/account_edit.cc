@@ -78,6 +78,7 @@ void put_edited(const std::optional<AccountSpec>& before, const std::optional<Ac
 void finish(const Call& call, const Reply& reply, v1::ApplyAccountsResponse* out) {
   out->set_repeated_request(reply.repeated);
   out->set_revision(static_cast<std::uint64_t>(reply.revision));
+  out->set_moved_below(static_cast<std::int64_t>(reply.moved_below));
   for (const std::string& warning : reply.warnings) out->add_warnings(warning);
   for (const Reply::Edited& edited : reply.edited) {
     put_edited(edited.before, edited.after, edited.revision, out->add_edited());
@@ -85,7 +86,9 @@ void finish(const Call& call, const Reply& reply, v1::ApplyAccountsResponse* out
   call.done();
 }
 
-Call::Reactor* post(const Call& call, in::ApplyAccounts edit, const RequestFingerprint& fingerprint,
+// For edits of several accounts and for moves.
+template <class Edit>
+Call::Reactor* post(const Call& call, Edit edit, const RequestFingerprint& fingerprint,
                     v1::ApplyAccountsResponse* out) {
   return call.post_then(std::move(edit), fingerprint, [call, out](const Reply& reply) {
     if (reply.error) {
@@ -130,6 +133,30 @@ Call::Reactor* apply_accounts(const Call& call, in::ApplyAccounts edit,
       return;
     }
     post(call, edit, fingerprint, out);
+  });
+}
+
+Call::Reactor* move_account(const Call& call, in::MoveAccount edit,
+                            const RequestFingerprint& fingerprint, v1::ApplyAccountsResponse* out) {
+  for (const std::string* const path : {&edit.path, &edit.to}) {
+    if (!call.caller().may_edit_account(*path))
+      return call.deny(*path, "want an account below " + call.caller().subtree);
+  }
+  if (call.caller().is_admin()) return post(call, std::move(edit), fingerprint, out);
+  return call.read_then([call, edit = std::move(edit), fingerprint, out](const Engine& engine) {
+    const AccountTree& tree = engine.accounts();
+    AccountSpec spec;  // the part of the account that the new place must bound
+    spec.path = edit.to;
+    if (const AccountId id = tree.find(edit.path); id && tree.node(id).quota_total > 0)
+      spec.quota = {{std::string(kAnyProduct), tree.node(id).quota_total}};
+    const std::string beyond =
+        beyond_subtree(call.caller(), spec,
+                       [&tree](const std::string& path) { return has_own_quota(tree, path); });
+    if (beyond.empty()) {
+      post(call, edit, fingerprint, out);
+    } else {
+      call.deny(edit.to, beyond);
+    }
   });
 }
 

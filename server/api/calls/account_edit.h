@@ -24,6 +24,11 @@ Call::Reactor* apply_accounts(const Call& call, in::ApplyAccounts edit,
                               const RequestFingerprint& fingerprint,
                               v1::ApplyAccountsResponse* out);
 
+// Does the same for a move. A team admin must be allowed to edit both paths. If the account or one
+// below it has a quota, an account above the new path must bound it, as for a quota that is set.
+Call::Reactor* move_account(const Call& call, in::MoveAccount edit,
+                            const RequestFingerprint& fingerprint, v1::ApplyAccountsResponse* out);
+
 // Fills in the answer to an edit and finishes the call. Call it in the callback of
 // Call::post_then(), on the loop's thread. If `reply` has an error, that becomes the status of the
 // call. The answer has no `before` for a new account, and no `account` for a deleted one. The

@@ -187,6 +187,7 @@ AccountService::Reactor* AccountService::CreateAccount(Context* context,
   edit.reason = get_reason(check, in->reason(), true);
   check.name("request_id", in->request_id(), false);
   edit.validate_only = in->validate_only();
+  edit.override_managed = in->override_managed();
   check.name("account.path", in->account().path(), true);
   if (check.ok()) edit.spec = get_account(check, in->account(), edit.unchanged);
   if (!check.ok()) return call.fail(check.error());
@@ -208,6 +209,7 @@ AccountService::Reactor* AccountService::UpdateAccount(Context* context,
   edit.reason = get_reason(check, in->reason(), true);
   check.name("request_id", in->request_id(), false);
   edit.validate_only = in->validate_only();
+  edit.override_managed = in->override_managed();
   edit.must_exist = !in->allow_missing();
   check.name("account.path", in->account().path(), false);
   if (check.ok()) edit.spec = get_account(check, in->account(), edit.unchanged);
@@ -226,6 +228,7 @@ AccountService::Reactor* AccountService::DeleteAccount(Context* context,
   body.revision = check.number("revision", in->revision(), 0, INT64_MAX);
   body.reason = get_reason(check, in->reason(), true);
   body.validate_only = in->validate_only();
+  body.override_managed = in->override_managed();
   check.name("request_id", in->request_id(), false);
   if (!check.ok()) return call.fail(check.error());
   if (!call.caller().may_edit_account(in->path())) {

@@ -47,6 +47,10 @@ class AccountService final : public v1::AccountService::CallbackService {
   // Makes all changes, or none. The error names the account of the first change that is refused.
   Reactor* ApplyAccounts(Context* context, const v1::ApplyAccountsRequest* in,
                          v1::ApplyAccountsResponse* out) override;
+  // Moves an account with all accounts and users below it. A caller with the role team-admin must
+  // be allowed to edit both paths.
+  Reactor* MoveAccount(Context* context, const v1::MoveAccountRequest* in,
+                       v1::ApplyAccountsResponse* out) override;
   // Reads the facts of the edit from the store, and posts the edit that restores the accounts. A
   // caller with the role team-admin may undo an edit only if it may edit all accounts of the edit.
   Reactor* UndoAccountEdit(Context* context, const v1::UndoAccountEditRequest* in,

@@ -40,6 +40,7 @@ constexpr MaskField kMaskFields[] = {
     {"user_limits", &in::UnchangedFields::user_limits},
     {"budgets", &in::UnchangedFields::budgets},
     {"default_time_limit", &in::UnchangedFields::default_time_limit},
+    {"managed_by", &in::UnchangedFields::managed_by},
 };
 
 // Without a mask the fields that are set count as named.
@@ -58,6 +59,7 @@ in::UnchangedFields unset_fields(const v1::Account& in) {
   unchanged.user_limits = in.user_limits().empty();
   unchanged.budgets = in.budgets().empty();
   unchanged.default_time_limit = !in.has_default_time_limit();
+  unchanged.managed_by = in.managed_by().empty();
   return unchanged;
 }
 
@@ -96,6 +98,7 @@ void put(const AccountSpec& spec, std::int64_t revision, v1::Account* out) {
   out->set_budgets(spec.budgets);
   if (spec.default_time_limit_ms != 0)
     put_duration(spec.default_time_limit_ms, out->mutable_default_time_limit());
+  out->set_managed_by(spec.managed_by);
   out->set_revision(revision);
 }
 
@@ -159,6 +162,7 @@ AccountSpec get(Check& check, const v1::Account& in, const in::UnchangedFields& 
     spec.default_time_limit_ms =
         check.duration("default_time_limit", in.default_time_limit(), limits::kMaxTimeLimitMs);
   }
+  if (!unchanged.managed_by) spec.managed_by = check.name("managed_by", in.managed_by(), false);
   return spec;
 }
 
@@ -190,11 +194,23 @@ in::ApplyAccounts get(Check& check, const v1::ApplyAccountsRequest& in) {
   edit.revision = in.revision();
   edit.reason = get_reason(check, in.reason(), true);
   edit.validate_only = in.validate_only();
+  edit.override_managed = in.override_managed();
   check.number("changes", in.changes_size(), 0, static_cast<std::int64_t>(limits::kMaxAccounts));
   for (int i = 0; i < in.changes_size() && check.ok(); ++i) {
     const auto scope = check.in("changes", i);
     edit.changes.push_back(get_change(check, in.changes(i)));
   }
+  return edit;
+}
+
+in::MoveAccount get(Check& check, const v1::MoveAccountRequest& in) {
+  in::MoveAccount edit;
+  edit.path = check.name("path", in.path(), true);
+  edit.to = check.name("to", in.to(), true);
+  edit.revision = check.number("revision", in.revision(), 0, INT64_MAX);
+  edit.reason = get_reason(check, in.reason(), true);
+  edit.validate_only = in.validate_only();
+  edit.override_managed = in.override_managed();
   return edit;
 }
 

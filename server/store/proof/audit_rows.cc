@@ -56,7 +56,10 @@ struct Describe {
   bool operator()(const fact::AccountSet& f) {
     return is(account(f.id), f.spec.path, to_text(f.spec));
   }
-  bool operator()(const fact::AccountDeleted& f) { return is(account(f.id), "", ""); }
+  bool operator()(const fact::AccountMoved& f) {
+    return is(account(f.id), f.spec.path, to_text(f.spec));
+  }
+  bool operator()(const fact::AccountDeleted& f) { return is(account(f.id), f.spec.path, ""); }
   bool operator()(const fact::JobMoved& f) {
     const std::string id = text::job_id_text(f.id);
     const std::string cause =
@@ -126,6 +129,9 @@ std::optional<AuditRow> audit_row(const fact::Body& body) {
   if (!std::visit(Describe{row}, body)) return std::nullopt;
   row.entry.actor = edit->actor;
   row.entry.reason = loss ? loss->reason : edit->reason;
+  if (!edit->overrides.empty()) {
+    row.entry.reason = "override of managed-by " + edit->overrides + ": " + row.entry.reason;
+  }
   row.entry.request_id = edit->request_id;
   return row;
 }

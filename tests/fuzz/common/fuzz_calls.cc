@@ -17,7 +17,7 @@ const std::array<const Message*, kMessages>& prototypes() {
       &v1::HoldJobRequest::default_instance(),       &v1::ReleaseJobRequest::default_instance(),
       &v1::FinalizeRequest::default_instance(),      &v1::AcceptClockRequest::default_instance(),
       &v1::DeleteClusterRequest::default_instance(), &v1::ListClaimsRequest::default_instance(),
-      &v1::ApplyAccountsRequest::default_instance(),
+      &v1::ApplyAccountsRequest::default_instance(), &v1::MoveAccountRequest::default_instance(),
   };
   return kAll;
 }
@@ -58,6 +58,10 @@ Call read(api::Check& check, const v1::UpdateAccountRequest& in, const Engine&) 
 }
 
 Call read(api::Check& check, const v1::ApplyAccountsRequest& in, const Engine&) {
+  return {api::get(check, in), check.name("request_id", in.request_id(), false)};
+}
+
+Call read(api::Check& check, const v1::MoveAccountRequest& in, const Engine&) {
   return {api::get(check, in), check.name("request_id", in.request_id(), false)};
 }
 
@@ -185,7 +189,7 @@ std::optional<Call> read_call(api::Check& check, const Message& message, const E
                   v1::ImportNodesRequest, v1::DrainNodeRequest, v1::UndrainNodeRequest,
                   v1::CancelJobRequest, v1::HoldJobRequest, v1::ReleaseJobRequest,
                   v1::FinalizeRequest, v1::AcceptClockRequest, v1::DeleteClusterRequest,
-                  v1::ApplyAccountsRequest>(check, message, engine);
+                  v1::ApplyAccountsRequest, v1::MoveAccountRequest>(check, message, engine);
 }
 
 }  // namespace subak::fuzz

@@ -17,7 +17,7 @@ struct Call {
   std::string request_id;
 };
 
-inline constexpr std::size_t kMessages = 17;
+inline constexpr std::size_t kMessages = 18;
 std::unique_ptr<google::protobuf::Message> new_message(std::size_t number);
 // By its name without the package; null: there is none.
 std::unique_ptr<google::protobuf::Message> new_message(std::string_view name);

@@ -22,6 +22,32 @@ class ApiAccountBatchTest : public ApiTest {
     done_.Clear();
     return run([&](auto* c) { return accounts_->UndoAccountEdit(c, in, &done_); });
   }
+  grpc::Status move(const std::string& path, const std::string& to, bool override_managed = false) {
+    v1::MoveAccountRequest in;
+    in.set_path(path);
+    in.set_to(to);
+    in.set_reason("a new department");
+    in.set_override_managed(override_managed);
+    done_.Clear();
+    return run([&](auto* c) { return accounts_->MoveAccount(c, in, &done_); });
+  }
+  // The history of an account, read in pages of one row: "revision of the fact: what".
+  std::vector<std::string> history(const std::string& path) {
+    std::vector<std::string> rows;
+    v1::GetAccountHistoryRequest in;
+    in.set_path(path);
+    in.set_page_size(1);
+    do {
+      v1::GetAccountHistoryResponse out;
+      EXPECT_TRUE(run([&](auto* c) { return accounts_->GetAccountHistory(c, in, &out); }).ok());
+      for (const v1::AccountEdit& e : out.edits()) {
+        rows.push_back(e.moved_from().empty() ? e.account().path()
+                                              : e.moved_from() + " to " + e.account().path());
+      }
+      in.set_page_token(out.next_page_token());
+    } while (!in.page_token().empty());
+    return rows;
+  }
   static v1::ApplyAccountsRequest edit() {
     v1::ApplyAccountsRequest in;
     in.set_reason("because");
@@ -126,6 +152,74 @@ TEST_F(ApiAccountBatchTest, AnEditOfOneAccountIsUndoneToo) {
   tree();
   ASSERT_TRUE(undo(revision_).ok());
   EXPECT_EQ(tree(), "");
+}
+
+TEST_F(ApiAccountBatchTest, AMoveIsUndoneAndKeepsTheHistory) {
+  auto in = edit();
+  set(in, "ml", 8000);
+  set(in, "ml.a", 3000);
+  set(in, "ml.a.x", 1000);
+  set(in, "bio", 5000);
+  ASSERT_TRUE(apply(in).ok());
+  ASSERT_TRUE(move("ml.a", "bio.b").ok());
+  EXPECT_EQ(done_.moved_below(), 1);
+  const std::uint64_t moved = done_.revision();
+  EXPECT_EQ(tree(), "ml=8000 bio=5000 bio.b=3000 bio.b.x=1000");
+  EXPECT_EQ(revision_, moved);
+  in = edit();
+  set(in, "bio.b.x", 2000);
+  ASSERT_TRUE(apply(in).ok());
+  const std::uint64_t changed = done_.revision();
+  EXPECT_THAT(history("bio.b.x"), testing::ElementsAre("bio.b.x", "ml.a.x to bio.b.x", "ml.a.x"));
+  // An edit after the move is undone at the new path.
+  ASSERT_TRUE(undo(changed).ok());
+  EXPECT_EQ(tree(), "ml=8000 bio=5000 bio.b=3000 bio.b.x=1000");
+  EXPECT_THAT(undo(moved - 1).error_message(), testing::HasSubstr("a part of the edit"));
+  ASSERT_TRUE(undo(moved).ok());
+  EXPECT_EQ(tree(), "ml=8000 ml.a=3000 ml.a.x=1000 bio=5000");
+  EXPECT_EQ(undo(moved).error_code(), grpc::NOT_FOUND);
+  ASSERT_TRUE(undo(revision_).ok());
+  EXPECT_EQ(tree(), "ml=8000 bio=5000 bio.b=3000 bio.b.x=1000");
+}
+
+TEST_F(ApiAccountBatchTest, WhatDependsOnAMoveStopsItsUndo) {
+  auto in = edit();
+  set(in, "ml", 0);
+  set(in, "ml.a", 0);
+  set(in, "bio", 0);
+  ASSERT_TRUE(apply(in).ok());
+  ASSERT_TRUE(move("ml.a", "bio.a").ok());
+  const std::uint64_t moved = done_.revision();
+  ASSERT_TRUE(create_account("ml.a").ok());
+  EXPECT_EQ(undo(moved).error_code(), grpc::ALREADY_EXISTS);
+  in = edit();
+  remove(in, "ml.a");
+  ASSERT_TRUE(apply(in).ok());
+  EXPECT_THAT(undo(moved).error_message(), testing::HasSubstr("was deleted"));
+  ASSERT_TRUE(move("bio.a", "a").ok());
+  in = edit();
+  set(in, "bio.a", 0);
+  ASSERT_TRUE(apply(in).ok());
+  EXPECT_EQ(undo(moved).error_code(), grpc::ABORTED);
+}
+
+TEST_F(ApiAccountBatchTest, AnOverrideIsInTheAuditLog) {
+  auto in = edit();
+  set(in, "ml", 0);
+  in.mutable_changes(0)->mutable_account()->set_managed_by("ci");
+  in.mutable_changes(0)->mutable_update_mask()->add_paths("managed_by");
+  ASSERT_TRUE(apply(in).ok());
+  const grpc::Status refused = move("ml", "bio");
+  EXPECT_EQ(refused.error_code(), grpc::FAILED_PRECONDITION);
+  EXPECT_THAT(refused.error_message(), testing::HasSubstr("managed by ci"));
+  ASSERT_TRUE(move("ml", "bio", true).ok());
+  EXPECT_EQ(done_.edited(0).account().managed_by(), "ci");
+  v1::GetAccountHistoryRequest of;
+  of.set_path("bio");
+  v1::GetAccountHistoryResponse out;
+  ASSERT_TRUE(run([&](auto* c) { return accounts_->GetAccountHistory(c, of, &out); }).ok());
+  EXPECT_EQ(out.edits(0).reason(), "override of managed-by ci: a new department");
+  EXPECT_EQ(undo(done_.revision()).error_code(), grpc::FAILED_PRECONDITION);
 }
 
 TEST_F(ApiAccountBatchTest, OnlyAnEditCanBeUndone) {
