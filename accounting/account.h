@@ -92,8 +92,8 @@ struct AccountSpec {
   // decides, and above the root the policy.
   DurationMs default_time_limit_ms = 0;
   // The caller that manages the account and all accounts below it that have no mark of their own.
-  // Edits by other callers need an override (accounting/edit/managed_by.h). Empty: the account above
-  // decides.
+  // Edits by other callers need an override (accounting/edit/managed_by.h). Empty: the account
+  // above decides.
   std::string managed_by;
 
   template <class V>

@@ -5,14 +5,14 @@
 
 namespace subak::sim {
 
-in::Body RandomWorld::move_account() {
+in::Body some_move(Rng& rng, std::string path) {
   in::MoveAccount move;
-  move.path = some_account();
+  move.path = std::move(path);
   const std::string::size_type cut = move.path.rfind('.');
   move.to = "chem." + move.path.substr(cut == std::string::npos ? 0 : cut + 1);
-  if (rng_.percent(60)) std::swap(move.path, move.to);
+  if (rng.percent(60)) std::swap(move.path, move.to);
   move.reason = "random";
-  move.validate_only = rng_.percent(10);
+  move.validate_only = rng.percent(10);
   return move;
 }
 

@@ -282,7 +282,7 @@ in::Body RandomWorld::choose() {
 
 in::Body RandomWorld::edit_account() {
   const bool has_budgets = options_.seed % 8 == 5 || options_.seed % 16 == 6;
-  if (!has_budgets && options_.seed % 2 == 0 && rng_.percent(25)) return move_account();
+  if (!has_budgets && options_.seed % 2 == 0 && rng_.percent(25)) return some_move(rng_, some_account());
   if (rng_.percent(12)) {
     std::string path = some_account();
     if (rng_.percent(70)) path += "/u" + std::to_string(rng_.below(3));

@@ -52,8 +52,6 @@ class RandomWorld {
   void set_up();
   in::Body choose();
   in::Body edit_account();
-  // Moves an account below chem, or back. Often there is no such account, or the path is taken.
-  in::Body move_account();
   in::Body submit();
   in::Body node_event();
   in::Body change_policy();
@@ -110,5 +108,8 @@ class RandomWorld {
   std::size_t until_pass_ = 3;
   std::size_t most_jobs_ = 0;  // the most jobs at once, in a plain world
 };
+
+// Moves an account below chem, or back. Often there is no such account, or the path is taken.
+in::Body some_move(Rng& rng, std::string path);
 
 }  // namespace subak::sim
