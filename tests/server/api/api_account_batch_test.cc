@@ -164,7 +164,7 @@ TEST_F(ApiAccountBatchTest, AMoveIsUndoneAndKeepsTheHistory) {
   ASSERT_TRUE(move("ml.a", "bio.b").ok());
   EXPECT_EQ(done_.moved_below(), 1);
   const std::uint64_t moved = done_.revision();
-  EXPECT_EQ(tree(), "ml=8000 bio=5000 bio.b=3000 bio.b.x=1000");
+  EXPECT_EQ(tree(), "bio=5000 bio.b=3000 bio.b.x=1000 ml=8000");
   EXPECT_EQ(revision_, moved);
   in = edit();
   set(in, "bio.b.x", 2000);
@@ -173,13 +173,13 @@ TEST_F(ApiAccountBatchTest, AMoveIsUndoneAndKeepsTheHistory) {
   EXPECT_THAT(history("bio.b.x"), testing::ElementsAre("bio.b.x", "ml.a.x to bio.b.x", "ml.a.x"));
   // An edit after the move is undone at the new path.
   ASSERT_TRUE(undo(changed).ok());
-  EXPECT_EQ(tree(), "ml=8000 bio=5000 bio.b=3000 bio.b.x=1000");
+  EXPECT_EQ(tree(), "bio=5000 bio.b=3000 bio.b.x=1000 ml=8000");
   EXPECT_THAT(undo(moved - 1).error_message(), testing::HasSubstr("a part of the edit"));
   ASSERT_TRUE(undo(moved).ok());
-  EXPECT_EQ(tree(), "ml=8000 ml.a=3000 ml.a.x=1000 bio=5000");
+  EXPECT_EQ(tree(), "bio=5000 ml=8000 ml.a=3000 ml.a.x=1000");
   EXPECT_EQ(undo(moved).error_code(), grpc::NOT_FOUND);
   ASSERT_TRUE(undo(revision_).ok());
-  EXPECT_EQ(tree(), "ml=8000 bio=5000 bio.b=3000 bio.b.x=1000");
+  EXPECT_EQ(tree(), "bio=5000 bio.b=3000 bio.b.x=1000 ml=8000");
 }
 
 TEST_F(ApiAccountBatchTest, WhatDependsOnAMoveStopsItsUndo) {
