@@ -200,16 +200,16 @@ std::vector<std::string> ApiObjects::initial(const std::string& collection) cons
 // --- calls ---------------------------------------------------------------------------------------
 
 ApiObjects::Answered ApiObjects::serve(const KubeCall& call) {
+  if (call.method == "GET" && is_discovery(call.path)) {
+    const std::string kinds = served_kinds(call.path);
+    return kinds.empty() ? refused(404, "NotFound", call.path) : Answered{200, kinds};
+  }
   const std::size_t mark = call.path.find('?');
   const Place place = place_of(call.path.substr(0, mark));
   if (call.method == "POST" && place.sub == "eviction") return evicted(place.key(), call);
   if (place.collection.ends_with("/events")) return {201, "{}"};
   if (call.path == kSelfReviewPath) {
     return {201, R"({"status":{"userInfo":{"username":"world:edge"}}})"};
-  }
-  if (call.method == "GET" && is_discovery(call.path)) {
-    const std::string kinds = served_kinds(call.path);
-    return kinds.empty() ? refused(404, "NotFound", call.path) : Answered{200, kinds};
   }
   if (call.method == "GET" && place.name.empty()) {
     return list(place.collection, mark == std::string::npos ? "" : call.path.substr(mark + 1));
