@@ -190,7 +190,7 @@ void AccountMove::make(AccountTree& tree, AccountId id, const std::string& to, T
 }
 
 void AccountMove::set_revision(AccountTree& tree, AccountId id, std::int64_t revision) {
-  must(revision == tree.next_revision(id), "revisions count on one by one");
+  must(revision == next_revision(tree, id), "revisions count on one by one");
   tree.at(id).revision = revision;
 }
 

@@ -88,7 +88,7 @@ std::vector<fact::AccountMoved> moves_of(const Decision& d, const in::MoveAccoun
     moved.id = each;
     moved.spec = node.spec;
     moved.spec.path = i.to + node.spec.path.substr(i.path.size());
-    moved.revision = d.s.tree().next_revision(each);
+    moved.revision = next_revision(d.s.tree(), each);
     moved.edit = stamp;
     moved.edit.following = static_cast<std::uint32_t>(moving.size() - out.size());
     moved.was = node.spec.path;
@@ -147,7 +147,7 @@ void decide(Decision& d, const in::MoveAccount& i) {
   if (stamp.overrides.empty()) stamp.overrides = mark_above;
   warn_of_names(d, i);
   const std::vector<fact::AccountMoved> moves = moves_of(d, i, id, stamp);
-  edited.revision = tree.next_revision(id);
+  edited.revision = next_revision(tree, id);
   d.out.reply.edited = {std::move(edited)};
   d.out.reply.moved_below = moves.size() - 1;
   warn_of_promises(d, {moves.begin(), moves.end()});
