@@ -171,7 +171,8 @@ def ray_workers_of_the_autoscaler(c):
 
 def crew_pod(c, kind, name, run_seconds=2):
     _, labels, notes = GROUPS[kind]
-    pod = o.pod(name, c.ns, c.spec(4), labels, {"run-seconds": run_seconds} | notes)
+    pod = o.pod(name, c.ns, c.spec(4), labels, {"run-seconds": run_seconds})
+    pod["metadata"]["annotations"] |= notes  # KAI's has no prefix
     c.ana.create(pod)
 
 
