@@ -41,7 +41,7 @@ void EffectFeed::take() {
 void EffectFeed::confirm() {
   const std::int64_t now = context_.ports.monotonic_ms();
   if (confirming_ || queue_.wanted().empty() || now < confirm_due_ms_) return;
-  const auto answer = [this, to = context_.inbox, asked = queue_.last_order(),
+  const auto answer = [this, to = context_.inbox, asked = queue_.request_all(),
                        of = session_.number(),
                        name = context_.options.cluster](const Engine& engine) {
     const ClusterId id = engine.find_cluster(name);

@@ -75,9 +75,19 @@ void Fence::withdraw(const std::string& uid) {
   guard(uid, sent->second.job, sent->second.attempt);
 }
 
-void Fence::answered(const std::string& uid) {
+void Fence::answered(const std::string& uid, std::uint64_t request) {
   const auto found = withdrawn_.find(uid);
-  if (found != withdrawn_.end()) found->second.answered = true;
+  if (found == withdrawn_.end() || found->second.answered) return;
+  found->second.answered = true;
+  found->second.request = request;
+}
+
+void Fence::confirm(const Effect& effect, std::uint64_t request) {
+  for (const EffectPod& pod : effect.pods) {
+    const auto found = withdrawn_.find(pod.uid);
+    if (found == withdrawn_.end()) continue;
+    if (found->second.answered && found->second.request < request) withdrawn_.erase(found);
+  }
 }
 
 bool Fence::is_withdrawn(const std::string& uid, JobId job, std::uint32_t attempt) const {

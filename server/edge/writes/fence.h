@@ -53,8 +53,12 @@ class Fence {
   // hold of the pod, but sends no effect on it.
   void withdraw(const std::string& uid);
   // Says that the core has answered all updates of the pod. Effects that come from now on know that
-  // the pod was gone.
-  void answered(const std::string& uid);
+  // the pod was gone. `request`: the number of the last request for all effects of the core.
+  void answered(const std::string& uid, std::uint64_t request);
+  // Takes an effect that the core named when it answered this request. If the updates of a pod were
+  // answered before the request, the effect knows that the pod was gone. So it counts, even if the
+  // same effect came before those answers.
+  void confirm(const Effect& effect, std::uint64_t request);
   // True if an effect for this attempt may be from before the pod was reported as gone.
   bool is_withdrawn(const std::string& uid, JobId job, std::uint32_t attempt) const;
   // Drops the pods that need no guard any more:
@@ -88,6 +92,8 @@ class Fence {
     JobId job;
     std::uint32_t attempt = 0;
     bool answered = false;
+    // The last request for all effects that was made before the answer.
+    std::uint64_t request = 0;
   };
   // The result of pods(), by uid.
   std::map<std::string, Guarded> pods_;

@@ -18,7 +18,8 @@ void WriteQueue::put(Effect effect, std::uint64_t order, bool inherited) {
   wanted_[job] = {std::move(effect), order};
 }
 
-void WriteQueue::confirm(std::vector<Effect> all, std::uint64_t asked, bool inherited) {
+void WriteQueue::confirm(std::vector<Effect> all, const Request& request, bool inherited) {
+  const std::uint64_t asked = request.last_order;
   std::map<JobId, Effect> now_wanted;
   for (Effect& effect : all) now_wanted.emplace(effect.job, std::move(effect));
   for (auto& [job, effect] : now_wanted) {
@@ -26,6 +27,7 @@ void WriteQueue::confirm(std::vector<Effect> all, std::uint64_t asked, bool inhe
     if (known != wanted_.end() && known->second.order > asked) continue;
     const std::uint64_t order = known == wanted_.end() ? ++last_order_ : known->second.order;
     put(std::move(effect), order, inherited);
+    fence_.confirm(wanted_[job].effect, request.number);
   }
   std::erase_if(wanted_, [&](const auto& entry) {
     return entry.second.order <= asked && !now_wanted.contains(entry.first);
@@ -53,7 +55,7 @@ void WriteQueue::answered(const std::string& uid) {
 }
 
 void WriteQueue::took_effects() {
-  for (const std::string& uid : std::exchange(answered_, {})) fence_.answered(uid);
+  for (const std::string& uid : std::exchange(answered_, {})) fence_.answered(uid, requests_);
 }
 
 void WriteQueue::withdraw(const std::string& uid) {

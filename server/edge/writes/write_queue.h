@@ -27,10 +27,16 @@ class WriteQueue {
 
   // Takes an effect of the core. `inherited`: see Fence::take().
   void want(Effect effect, bool inherited);
-  // Takes all outstanding effects of the core. `asked`: the value of last_order() when they were
-  // requested. Effects that arrived after that request stay. Of the earlier effects, those that are
-  // not in `all` are dropped.
-  void confirm(std::vector<Effect> all, std::uint64_t asked, bool inherited);
+  // A request for all outstanding effects of the core: its number, and the number of the effect
+  // that had arrived last.
+  struct Request {
+    std::uint64_t number = 0, last_order = 0;
+  };
+  // Begins a request.
+  Request request_all() { return {++requests_, last_order_}; }
+  // Takes all outstanding effects, the answer to a request. Effects that arrived after that request
+  // stay. Of the earlier effects, those that are not in `all` are dropped.
+  void confirm(std::vector<Effect> all, const Request& request, bool inherited);
   // Says that the edge gives up the release of a job, and reports that to the core. Until the core
   // says what it wants now, the effect on the job opens no gate. Drops all planned writes. An empty
   // id: drops only the planned writes.
@@ -55,9 +61,6 @@ class WriteQueue {
 
   // The newest effect of each job.
   const WantedJobs& wanted() const { return wanted_; }
-  // The number of the effect that arrived last.
-  std::uint64_t last_order() const { return last_order_; }
-
   // Makes a new plan if no planned write is left, and if the data have changed or a pause has
   // ended.
   void plan(const Attempts& attempts, TimeMs now_ms, std::int64_t monotonic_ms);
@@ -88,6 +91,8 @@ class WriteQueue {
   std::set<std::string> answered_;
   // The number of the last effect. The count continues from session to session.
   std::uint64_t last_order_ = 0;
+  // The number of the last request for all effects.
+  std::uint64_t requests_ = 0;
   // The planned writes, the most urgent first.
   std::deque<KubeWrite> planned_;
   // The result of withheld(), and the uids of pods whose eviction was left out and reported to the

@@ -243,7 +243,7 @@ TEST_F(KubeFence, APodThatIsReportedAsGoneIsGuarded) {
   EXPECT_THAT(plan(), ElementsAre("keep 1"));
   see_marked("1", kFirst, 1);
   EXPECT_THAT(plan(), ElementsAre("release 2")) << "the effect on the first pod is outdated";
-  fence.answered("1");
+  fence.answered("1", 0);
   EXPECT_THAT(plan(), ElementsAre("release 2")) << "and so it is after the answer";
   jobs.erase(kSecond);
   word(EffectKind::kOpenGate, kFirst, 2, "1", "n1");

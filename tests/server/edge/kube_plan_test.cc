@@ -190,7 +190,7 @@ TEST_F(Kube, AReleaseThatWasGivenUpWaitsForTheCore) {
   };
   queue.want(effect, false);
   EXPECT_EQ(releases(), 1u);
-  const std::uint64_t before = queue.last_order();
+  const WriteQueue::Request before = queue.request_all();
   queue.give_up(id);
   queue.confirm({effect}, before, false);
   queue.confirm({}, before, false);
@@ -199,11 +199,11 @@ TEST_F(Kube, AReleaseThatWasGivenUpWaitsForTheCore) {
   queue.answered_give_up(id);
   queue.confirm({effect}, before, false);
   EXPECT_EQ(releases(), 0u) << "this request was made before the answer";
-  queue.confirm({effect}, queue.last_order(), false);
+  queue.confirm({effect}, queue.request_all(), false);
   EXPECT_EQ(releases(), 1u) << "the core ignored the refusal";
   queue.give_up(id);
   queue.answered_give_up(id);
-  queue.confirm({}, queue.last_order(), false);
+  queue.confirm({}, queue.request_all(), false);
   EXPECT_FALSE(queue.wanted().contains(id)) << "the attempt has ended";
 }
 
@@ -232,6 +232,35 @@ TEST_F(Kube, AnEffectThatComesWithTheAnswerIsOlderThanTheReport) {
   queue.want(next, false);
   queue.took_effects();
   EXPECT_THAT(planned(), ::testing::Contains(WriteKind::kKeep)) << "the pod has no mark yet";
+}
+
+// The pass of the same turn may start the pod again at once, so its effect comes with the answer too.
+TEST_F(Kube, AnEffectThatTheCoreNamesAfterTheAnswerCounts) {
+  see({"1"});
+  told();
+  want(EffectKind::kOpenGate, 1, {"1"});
+  const JobId id(ClusterId(1), 1);
+  const Effect effect = jobs.at(id).effect;
+  WriteQueue queue(cache);
+  const auto planned = [&] {
+    queue.outdate();
+    queue.plan(attempts, kNow, monotonic);
+    std::vector<WriteKind> kinds;
+    while (!queue.is_empty()) kinds.push_back(queue.take().kind);
+    return kinds;
+  };
+  queue.withdraw("1");
+  const WriteQueue::Request early = queue.request_all();
+  queue.answered("1");
+  queue.want(effect, false);
+  queue.took_effects();
+  PodText marked{"1", 2};
+  marked.meta = R"(,"annotations":{"subak.gpu/kept-closed":")" + kept_closed_mark(id, 1) + "\"}";
+  see(marked);
+  queue.confirm({effect}, early, false);
+  EXPECT_THAT(planned(), IsEmpty()) << "the core may have answered this request before the report";
+  queue.confirm({effect}, queue.request_all(), false);
+  EXPECT_THAT(planned(), ElementsAre(WriteKind::kRelease));
 }
 
 // The core learns of each eviction that is left out, once in each session.
