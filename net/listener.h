@@ -31,9 +31,21 @@
 #include "core/limits.h"
 #include "net/certificates.h"
 #include "net/connection_limiter.h"
+#include "net/http_stream.h"
 #include "net/probe.h"
 
 namespace subak {
+
+// The headers of a request.
+class HttpHeaders {
+ public:
+  // Returns the value of the first header with this name, in upper or lower case; empty: there is
+  // none.
+  virtual std::string_view find(std::string_view name) const = 0;
+
+ protected:
+  ~HttpHeaders() = default;
+};
 
 // A complete request. The request points into the connection's buffers and is invalid after the
 // handler returns.
@@ -46,6 +58,19 @@ struct HttpRequest {
   std::span<const char> body;
   // The Host header as received; empty: there was none.
   std::string_view host = {};
+  // All headers; nullptr: none are known.
+  const HttpHeaders* headers = nullptr;
+  // The address of the connection's other end.
+  Peer peer = {};
+  // True: the connection uses TLS.
+  bool secure = false;
+  // True: the body was longer than the limit and is empty here (BrowserOptions).
+  bool too_large = false;
+
+  // Returns the value of a header; empty: there is none.
+  std::string_view header(std::string_view name) const {
+    return headers == nullptr ? std::string_view() : headers->find(name);
+  }
 };
 
 // An answer. The listener adds Content-Type, Content-Length and Connection.
@@ -58,6 +83,9 @@ struct HttpResponse {
   std::string body;
   // Further headers, each in the form "\r\nName: value".
   std::string headers = {};
+  // The rest of the body, which follows `body` until the stream or the connection ends. nullptr:
+  // there is no rest. The connection closes after such an answer.
+  std::shared_ptr<HttpStream> stream = nullptr;
 };
 
 // A function that answers a request. It runs on an I/O thread, so it must not block. With several
@@ -69,6 +97,16 @@ using HttpHandler = std::function<HttpResponse(const HttpRequest&)>;
 // call has no effect. A call after the listener has stopped has no effect either.
 using HttpReplier = std::function<void(HttpResponse)>;
 using AsyncHttpHandler = std::function<void(const HttpRequest&, HttpReplier)>;
+
+// What only a listener for browsers needs.
+struct BrowserOptions {
+  // True: with a certificate, the listener also serves connections that begin without TLS.
+  bool plain_too = false;
+  // True: the handler gets a request with a longer body than max_body_bytes, without its body.
+  bool passes_too_large = false;
+  // Returns answer_ms for a target; null: it is the same for all targets.
+  std::function<DurationMs(std::string_view target)> answer_ms_of = nullptr;
+};
 
 // The address of a listener, and its limits. Durations are in ms.
 struct ListenerOptions {
@@ -95,6 +133,7 @@ struct ListenerOptions {
   DurationMs read_ms = limits::kHttpReadMs;
   // How long an AsyncHttpHandler may take to answer.
   DurationMs answer_ms = limits::kHttpAnswerMs;
+  BrowserOptions browsers = {};
   // How often the listener checks time-outs.
   DurationMs tick_ms = kSecondMs;
   // How often the listener checks the files of `tls`.

@@ -1,6 +1,8 @@
 // The connections behind listener.h. Private to listener.cc, the only file that includes Beast.
 #pragma once
 
+#include <sys/socket.h>
+
 #include <boost/asio/buffer.hpp>
 #include <boost/asio/write.hpp>
 #include <boost/beast/http/parser.hpp>
@@ -77,7 +79,8 @@ inline std::string_view reason_phrase(int status) {
 }
 
 // Writes header and body into one buffer. A usual answer is then one TLS record. `head`: the
-// request was HEAD, so the body is left out. `http_version`: 10 or 11.
+// request was HEAD, so the body is left out. `http_version`: 10 or 11. An answer with a stream has
+// no length: its end is the end of the connection.
 inline void write_response(std::string& out, const HttpResponse& response, bool keep_alive,
                            unsigned http_version, bool head) {
   out.clear();
@@ -89,9 +92,11 @@ inline void write_response(std::string& out, const HttpResponse& response, bool 
   out += "\r\nContent-Type: ";
   out += response.content_type;
   out += response.headers;
-  out += "\r\nContent-Length: ";
-  out += std::to_string(response.body.size());
-  if (!keep_alive) {
+  if (!response.stream) {
+    out += "\r\nContent-Length: ";
+    out += std::to_string(response.body.size());
+  }
+  if (!keep_alive || response.stream) {
     out += "\r\nConnection: close";
   } else if (http_version == 10) {
     out += "\r\nConnection: keep-alive";
@@ -109,7 +114,7 @@ inline HttpResponse plain_text(int status, std::string text) {
 // request, then reads the next one. Pending operations own the session, so the session is destroyed
 // after the last of these operations. All private functions run on the session's strand.
 template <class Stream>
-class Session : public SessionBase {
+class Session : public SessionBase, private HttpHeaders {
  public:
   static constexpr bool kTls = std::is_same_v<Stream, TlsStream>;
 
@@ -119,6 +124,9 @@ class Session : public SessionBase {
   Session(Shared& shared, const Peer& from, ConnectionLimiter::Answer how, Args&&... args)
       : SessionBase(shared, from, how), stream_(std::forward<Args>(args)...) {
     in_.resize(kReadBytes);
+  }
+  ~Session() override {
+    if (events_) events_->end();
   }
 
   // Begins with the handshake or, without TLS, with the first request. Call it once, when a
@@ -136,11 +144,11 @@ class Session : public SessionBase {
       if (s.step() == step) s.too_slow();
     });
   }
-  // Closes an idle connection at once. Any other connection closes after the answer to the request
-  // in progress.
+  // Closes an idle connection and one with a stream at once. Any other connection closes after the
+  // answer to the request in progress.
   void stop() override {
     on_strand([](Session& s) {
-      if (s.state_ == State::kIdle || s.state_ == State::kHandshake) s.cut();
+      if (s.events_ || s.state_ == State::kIdle || s.state_ == State::kHandshake) s.cut();
     });
   }
 
@@ -160,18 +168,57 @@ class Session : public SessionBase {
   // state of its own, with the time-out for reads.
   void begin() {
     if constexpr (kTls) {
+      if (shared_.options.browsers.plain_too) return choose();
+      handshake();
+    } else {
+      serve();
+    }
+  }
+
+  // Waits for the first byte, which says whether the peer speaks TLS (RFC 8446, section 5.1: 22 is
+  // a handshake).
+  void choose() {
+    socket().async_wait(tcp::socket::wait_read, [self = self()](ErrorCodeOf ec) {
+      char first = 0;
+      if (ec || ::recv(self->socket().native_handle(), &first, 1, MSG_PEEK | MSG_DONTWAIT) != 1)
+        return;
+      self->plain_ = first != 22;
+      self->plain_ ? self->serve() : self->handshake();
+    });
+  }
+
+  void handshake() {
+    if constexpr (kTls) {
       stream_.async_handshake(asio::ssl::stream_base::server, [self = self()](ErrorCodeOf ec) {
         if (ec) {
           ++self->shared_.counters.tls_failures;
           return;
         }
-        self->enter(State::kIdle);
-        self->next();
+        self->serve();
       });
-    } else {
-      enter(State::kIdle);
-      next();
     }
+  }
+
+  // Begins to read requests.
+  void serve() {
+    enter(State::kIdle);
+    next();
+  }
+
+  // Reads or writes, with TLS or without.
+  template <class Then>
+  void read_some(const asio::mutable_buffer& to, Then then) {
+    if constexpr (kTls) {
+      if (plain_) return socket().async_read_some(to, std::move(then));
+    }
+    stream_.async_read_some(to, std::move(then));
+  }
+  template <class Buffers, class Then>
+  void write(const Buffers& buffers, Then then) {
+    if constexpr (kTls) {
+      if (plain_) return asio::async_write(socket(), buffers, std::move(then));
+    }
+    asio::async_write(stream_, buffers, std::move(then));
   }
 
   // Closes the socket without an answer. Pending operations fail.
@@ -238,12 +285,12 @@ class Session : public SessionBase {
       begin_ = 0;
     }
     if (end_ == in_.size()) in_.resize(in_.size() * 2);  // the parser refuses long headers
-    stream_.async_read_some(asio::buffer(in_.data() + end_, in_.size() - end_),
-                            [self = self()](ErrorCodeOf ec, std::size_t n) {
-                              if (ec) return self->close();
-                              self->end_ += n;
-                              self->next();
-                            });
+    read_some(asio::buffer(in_.data() + end_, in_.size() - end_),
+              [self = self()](ErrorCodeOf ec, std::size_t n) {
+                if (ec) return self->close();
+                self->end_ += n;
+                self->next();
+              });
   }
 
   // True if the client waits for status 100 before it sends the body (RFC 9110, section 10.1.1).
@@ -256,7 +303,7 @@ class Session : public SessionBase {
   void send_continue() {
     continued_ = true;
     out_ = "HTTP/1.1 100 Continue\r\n\r\n";
-    asio::async_write(stream_, asio::buffer(out_), [self = self()](ErrorCodeOf ec, std::size_t) {
+    write(asio::buffer(out_), [self = self()](ErrorCodeOf ec, std::size_t) {
       if (ec) return self->close();
       self->read();
     });
@@ -284,17 +331,26 @@ class Session : public SessionBase {
     version_ = message.version();
     head_ = message.method() == http::verb::head;
     ++shared_.counters.requests;
+    const std::string_view target{message.target().data(), message.target().size()};
+    const ListenerOptions& options = shared_.options;
+    answer_ms_ =
+        options.browsers.answer_ms_of ? options.browsers.answer_ms_of(target) : options.answer_ms;
     enter(State::kHandling);
-    if (message.body().too_large) {
+    if (message.body().too_large && !options.browsers.passes_too_large) {
       ++shared_.counters.bad_requests;
       return respond(plain_text(
-          400, "body: more than " + std::to_string(shared_.options.max_body_bytes) + " bytes\n"));
+          400, "body: more than " + std::to_string(options.max_body_bytes) + " bytes\n"));
     }
     const std::string& body = message.body().data;
-    const HttpRequest request{{message.method_string().data(), message.method_string().size()},
-                              {message.target().data(), message.target().size()},
-                              {body.data(), body.size()},
-                              field(http::field::host)};
+    HttpRequest request{{message.method_string().data(), message.method_string().size()},
+                        target,
+                        {body.data(), body.size()},
+                        field(http::field::host),
+                        this,
+                        peer,
+                        kTls && !plain_,
+                        message.body().too_large};
+    if (request.too_large) request.body = {};
     try {
       if (!shared_.async_handler) return respond(shared_.handler(request));
       waiting_ = self();
@@ -305,8 +361,14 @@ class Session : public SessionBase {
     }
   }
 
-  // Returns a header of the request in progress; empty if it is absent. The text is valid until the
-  // answer is written.
+  // find() and field() return a header of the request in progress; empty if it is absent. The text
+  // is valid until the answer is written.
+  std::string_view find(std::string_view name) const override {
+    const auto& message = parser_->get();
+    const auto it = message.find({name.data(), name.size()});
+    if (it == message.end()) return {};
+    return {it->value().data(), it->value().size()};
+  }
   std::string_view field(http::field name) const {
     const auto& message = parser_->get();
     const auto it = message.find(name);
@@ -330,12 +392,51 @@ class Session : public SessionBase {
   void respond(const HttpResponse& response) {
     enter(State::kWriting);
     write_response(out_, response, keep_alive_, version_, head_);
-    asio::async_write(stream_, asio::buffer(out_), [self = self()](ErrorCodeOf ec, std::size_t) {
+    if (response.stream && !head_) return begin_stream(response.stream);
+    if (response.stream) keep_alive_ = false;
+    write(asio::buffer(out_), [self = self()](ErrorCodeOf ec, std::size_t) {
       if (ec || !self->keep_alive_) return self->close();
       self->spare_ = std::move(self->parser_->get().body().data);
       self->parser_.reset();
       self->enter(State::kIdle);
       self->next();
+    });
+  }
+
+  // Writes the beginning of the answer, then the parts of the stream.
+  void begin_stream(std::shared_ptr<HttpStream> events) {
+    events_ = std::move(events);
+    events_->attach([weak = std::weak_ptr<Session>(self())] {
+      const auto session = weak.lock();
+      if (!session) return;
+      session->on_strand([](Session& s) {
+        if (s.state_ == State::kStreaming) s.write_parts();
+      });
+    });
+    write(asio::buffer(out_), [self = self()](ErrorCodeOf ec, std::size_t) {
+      if (ec) return self->cut();
+      self->watch_peer();
+      self->write_parts();
+    });
+  }
+
+  // Writes the waiting parts, or waits for one. At the end of the stream it closes the socket.
+  void write_parts() {
+    const bool ended = events_->ended();
+    parts_ = events_->take();
+    if (parts_.empty()) return ended || shared_.stopping ? cut() : enter(State::kStreaming);
+    enter(State::kWriting);
+    std::vector<asio::const_buffer> buffers;
+    buffers.reserve(parts_.size());
+    for (const HttpStream::Part& part : parts_) buffers.push_back(asio::buffer(*part));
+    write(buffers,
+          [self = self()](ErrorCodeOf ec, std::size_t) { ec ? self->cut() : self->write_parts(); });
+  }
+
+  // Notices when the peer of a stream closes. Drops the bytes that it sends.
+  void watch_peer() {
+    read_some(asio::buffer(in_), [self = self()](ErrorCodeOf ec, std::size_t) {
+      ec ? self->cut() : self->watch_peer();
     });
   }
 
@@ -345,10 +446,9 @@ class Session : public SessionBase {
     if (state_ == State::kClosing) return;
     enter(State::kClosing);
     if constexpr (kTls) {
-      stream_.async_shutdown([self = self()](ErrorCodeOf) { self->drain(); });
-    } else {
-      drain();
+      if (!plain_) return stream_.async_shutdown([self = self()](ErrorCodeOf) { self->drain(); });
     }
+    drain();
   }
 
   // Closes the sending side only, so that the peer sees the end of the answer.
@@ -382,6 +482,11 @@ class Session : public SessionBase {
   bool keep_alive_ = true, head_ = false, continued_ = false;
   // HTTP/1.0 or 1.1, as 10 or 11.
   unsigned version_ = 11;
+  // True: the listener has TLS, and this connection does not use it.
+  bool plain_ = false;
+  // The stream that follows the answer; nullptr: none. `parts_`: the parts that are being written.
+  std::shared_ptr<HttpStream> events_;
+  std::vector<HttpStream::Part> parts_;
 };
 
 }  // namespace subak::net

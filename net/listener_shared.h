@@ -10,6 +10,7 @@
 #include <boost/asio/ssl/stream.hpp>
 #include <boost/asio/strand.hpp>
 #include <chrono>
+#include <limits>
 #include <list>
 #include <utility>
 #include <vector>
@@ -44,9 +45,9 @@ struct Shared;
 // time. The control thread reads only atomics and the fields that Shared::mutex guards.
 class SessionBase : public std::enable_shared_from_this<SessionBase> {
  public:
-  // What the connection does now. In all states except kHandling and kWriting, it waits for the
-  // peer.
-  enum class State { kHandshake, kIdle, kReading, kHandling, kWriting, kClosing };
+  // What the connection does now. In kHandling and kStreaming it waits for this process, in all
+  // other states except kWriting for the peer.
+  enum class State { kHandshake, kIdle, kReading, kHandling, kWriting, kStreaming, kClosing };
 
   // Adds the session to shared.sessions. `shared` must outlive the session. `entered`: the
   // limiter's answer.
@@ -68,7 +69,10 @@ class SessionBase : public std::enable_shared_from_this<SessionBase> {
   std::uint64_t step() const { return step_; }
   // Adds `by` to the age of the state, and returns the sum. Call it on the control thread.
   DurationMs grow_older(DurationMs by) { return age_ms_ += by; }
-  // True if the connection waits for the peer. If it is closed now, no answer is lost.
+  // Returns how long the connection may be in its state.
+  DurationMs limit() const;
+  // True if the connection waits for the peer, or for the next part of a stream. If it is closed
+  // now, no answer is lost.
   bool may_go() const { return state_ != State::kHandling && state_ != State::kWriting; }
 
   // The other end of the connection.
@@ -86,6 +90,8 @@ class SessionBase : public std::enable_shared_from_this<SessionBase> {
   Shared& shared_;
   // The present state. Only the strand writes `state_`.
   std::atomic<State> state_ = State::kHandshake;
+  // How long the handler of the request in progress may take.
+  std::atomic<DurationMs> answer_ms_{0};
 
  private:
   // The step of the last change of the state.
@@ -171,11 +177,19 @@ inline void SessionBase::enter(State state) {
   step_ = ++shared_.steps;
 }
 
-// Returns how long a connection may be in the state.
-inline DurationMs limit_of(SessionBase::State state, const ListenerOptions& o) {
-  if (state == SessionBase::State::kIdle) return o.idle_ms;
-  if (state == SessionBase::State::kHandling) return o.answer_ms;
-  return state == SessionBase::State::kClosing ? kCloseMs : o.read_ms;
+inline DurationMs SessionBase::limit() const {
+  switch (state_) {
+    case State::kIdle:
+      return shared_.options.idle_ms;
+    case State::kHandling:
+      return answer_ms_;
+    case State::kStreaming:
+      return std::numeric_limits<DurationMs>::max();
+    case State::kClosing:
+      return kCloseMs;
+    default:
+      return shared_.options.read_ms;
+  }
 }
 
 // The shared pointers in `out` make all sessions stay alive. Without them, a session could end
@@ -195,7 +209,7 @@ inline void Shared::sweep() {
   const bool too_late = stopping && stopping_ms >= options.stop_grace_ms;
   for (const auto& session : all()) {
     const std::uint64_t step = session->step();
-    const DurationMs limit = limit_of(session->state(), options);
+    const DurationMs limit = session->limit();
     if (session->grow_older(options.tick_ms) >= limit) session->expire(step);
     if (too_late) session->kill();
   }
