@@ -19,7 +19,15 @@
 #include "server/api/common/options.h"
 #include "server/runtime/runtime.h"
 
+namespace grpc {
+class Channel;
+}
+
 namespace subak {
+
+namespace api {
+class Sessions;
+}
 
 class ApiServer {
  public:
@@ -43,6 +51,11 @@ class ApiServer {
   // Streams whose token was removed end with UNAUTHENTICATED. Streams whose token no longer has the
   // needed role end with PERMISSION_DENIED.
   std::optional<Error> reload_tokens();
+  // Returns a channel for calls within the process, which have the same roles, lanes and limits as
+  // all others. nullptr before start(). After shutdown(), its calls fail with UNAVAILABLE.
+  std::shared_ptr<grpc::Channel> in_process() const;
+  // Returns the sessions of browsers. Threads: any.
+  api::Sessions& sessions() const;
   // Returns a warning if users other than the owner could read the token file when it was last
   // read. Empty: the file was private.
   std::string token_warning() const;

@@ -115,6 +115,7 @@ struct ApiServer::Impl {
   api::AdminService admin;
   api::Acceptor acceptor;
   std::unique_ptr<grpc::Server> server;
+  std::shared_ptr<grpc::Channel> within;
   HostAndPort bound;
 };
 
@@ -179,6 +180,10 @@ std::optional<Error> ApiServer::Impl::build(std::shared_ptr<grpc::ServerCredenti
   if (server == nullptr) {
     return option_error("listenGrpc", shared.options.address, "want a gRPC server that starts");
   }
+  grpc::ChannelArguments arguments;
+  arguments.SetMaxReceiveMessageSize(limits::kMaxGrpcMessageBytes);
+  arguments.SetMaxSendMessageSize(limits::kMaxGrpcMessageBytes);
+  within = server->InProcessChannel(arguments);
   return acceptor.start();
 }
 
@@ -218,6 +223,10 @@ std::optional<Error> ApiServer::reload_tokens() {
   impl_->shared.streams.check_rights();
   return std::nullopt;
 }
+
+std::shared_ptr<grpc::Channel> ApiServer::in_process() const { return impl_->within; }
+
+api::Sessions& ApiServer::sessions() const { return impl_->shared.access.sessions; }
 
 std::string ApiServer::token_warning() const { return impl_->shared.auth.warning(); }
 

@@ -14,6 +14,20 @@ namespace {
 
 constexpr char kSequence[] = "subak-sequence", kMinSequence[] = "subak-min-sequence";
 
+// Returns the address of the browser of a call within the process; nullopt: the call comes from
+// outside. The metadata `subak-inside` has the service's own authorization, which no other process
+// knows, a blank, and the address.
+std::optional<std::string> browser_of(const Shared& shared,
+                                      const grpc::CallbackServerContext& context) {
+  const auto it = context.client_metadata().find("subak-inside");
+  if (it == context.client_metadata().end()) return std::nullopt;
+  const std::string_view value(it->second.data(), it->second.size());
+  const std::string& own = shared.access.sessions.own();
+  if (value.size() <= own.size()) return std::nullopt;
+  if (digest_of(value.substr(0, own.size())) != digest_of(own)) return std::nullopt;
+  return std::string(value.substr(own.size() + 1));
+}
+
 }  // namespace
 
 Shared::Shared(ApiOptions given, const ApiDeps& deps)
@@ -26,6 +40,7 @@ Shared::Shared(ApiOptions given, const ApiDeps& deps)
       streams(auth),
       watch(deps.follower, options.most_watch_bytes),
       statics(deps.follower, options.admission),
+      access{Sessions(auth, deps.clock), Denials()},
       start_ms(deps.clock.wall_ms()) {}
 
 TimeMs Shared::now(const Engine& engine) const { return std::max(engine.now(), runtime.now_ms()); }
@@ -46,9 +61,11 @@ std::optional<grpc::Status> Shared::why_no_change() const {
 grpc::Status Shared::denied(const grpc::CallbackServerContext& context, const std::string& actor,
                             const std::string& subject, const grpc::Status& status) {
   if (options.on_denied)
-    options.on_denied({actor, context.peer(), subject, status.error_message()});
+    options.on_denied({actor, browser_of(*this, context).value_or(context.peer()), subject,
+                       status.error_message()});
   if (actor.empty()) return status;  // unknown caller: else anyone could fill the audit log
-  for (auto& row : denials.note({actor, subject, status.error_message()}, clock.monotonic_ms())) {
+  for (auto& row :
+       access.denials.note({actor, subject, status.error_message()}, clock.monotonic_ms())) {
     in::CallDenied body{std::move(row.subject), std::move(row.message)};
     runtime.post({0, "", std::move(row.actor), std::move(body)}, nullptr);
   }
@@ -78,7 +95,8 @@ Admission admit(Shared& shared, const grpc::CallbackServerContext& context, Role
   const std::string_view value = given == metadata.end()
                                      ? std::string_view()
                                      : std::string_view(given->second.data(), given->second.size());
-  out.caller = shared.auth.caller(value, context.peer());
+  out.caller = browser_of(shared, context) ? shared.access.sessions.caller(value)
+                                           : shared.auth.caller(value, context.peer());
   if (!out.caller) {
     out.refusal = shared.denied(
         context, "", "",
@@ -185,7 +203,7 @@ Call::Reactor* Call::read_expensive(Fill fill) const {
 Call::Reactor* Call::read_starts(StartsFill fill) const {
   return once_seen([call = *this, next = finishing(*this, std::move(fill))] {
     call.queued(call.shared_->follower.read_expensive_starts(
-        call.caller_->actor, [call, next](const Engine& engine, const ForecastStarts& starts) {
+        call.caller_->turn(), [call, next](const Engine& engine, const ForecastStarts& starts) {
           call.rests_on(engine.seq());
           next(engine, starts);
         }));
@@ -196,8 +214,8 @@ Call::Reactor* Call::read_starts(StartsFill fill) const {
 Call::Reactor* Call::read_queue(QueueFill fill) const {
   return once_seen([call = *this, next = finishing(*this, std::move(fill))] {
     call.queued(call.shared_->follower.read_queue(
-        call.caller_->actor, [call, next](const Engine& engine, const QueueSnapshot& snapshot,
-                                          const ForecastStarts& starts) {
+        call.caller_->turn(), [call, next](const Engine& engine, const QueueSnapshot& snapshot,
+                                           const ForecastStarts& starts) {
           call.rests_on(std::min(engine.seq(), snapshot.seq()));
           next(engine, snapshot, starts);
         }));
@@ -216,7 +234,7 @@ Call::Reactor* Call::read_then(Follower::Read next) const {
 
 Call::Reactor* Call::read_expensive_then(Follower::Read next) const {
   return once_seen([call = *this, next = std::move(next)] {
-    call.queued(call.shared_->follower.read_expensive(call.caller_->actor,
+    call.queued(call.shared_->follower.read_expensive(call.caller_->turn(),
                                                       [call, next](const Engine& engine) {
                                                         call.rests_on(engine.seq());
                                                         next(engine);
@@ -259,7 +277,7 @@ Call::Reactor* Call::post_then(in::Body body, const RequestFingerprint& fingerpr
 Call::Reactor* Call::store_then(StoreReads::Task next) const {
   return once_seen([call = *this, next = std::move(next)] {
     if (call.answer_->sequence == 0) call.rests_on_all();  // its first part sets it
-    const Queued queued = call.shared_->reads.run(call.caller_->actor, next);
+    const Queued queued = call.shared_->reads.run(call.caller_->turn(), next);
     if (queued != Queued::kYes) call.finish(call.shared_->why_not(queued, "store reads"));
   });
 }

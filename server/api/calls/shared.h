@@ -16,6 +16,7 @@
 #include "server/api/common/denials.h"
 #include "server/api/common/options.h"
 #include "server/api/common/request_fingerprint.h"
+#include "server/api/common/sessions.h"
 #include "server/api/common/status.h"
 #include "server/api/convert/compute_domains.h"
 #include "server/api/streams/admission_snapshot_stream.h"
@@ -49,7 +50,11 @@ struct Shared {
   BackupDesk backups;
   WatchHub watch;
   AdmissionSnapshotHub statics;
-  Denials denials;
+  // The sessions of browsers, and the refusals for lack of rights.
+  struct Access {
+    Sessions sessions;
+    Denials denials;
+  } access;
 
   // The time of the wall clock in the constructor.
   TimeMs start_ms = 0;
@@ -94,7 +99,8 @@ struct Shared {
   grpc::Status why_not(Queued queued, std::string_view what) const;
 };
 
-// Authenticates the caller of a stream, by the metadata "authorization" and the peer's address. A
+// Authenticates the caller of a call, by the metadata "authorization" and the peer's address. Calls
+// within the process may also come from a session (Sessions::caller()). A
 // missing or unknown token gets UNAUTHENTICATED. A role below `least` gets PERMISSION_DENIED. The
 // function reports a refusal by Shared::denied(). If the caller is admitted, the result has the
 // caller.

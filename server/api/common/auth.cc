@@ -167,9 +167,13 @@ std::optional<Caller> Authenticator::caller(std::string_view authorization,
   if (!bearer) return std::nullopt;
   const std::string_view secret = authorization.substr(kBearer.size());
   if (secret.empty() || secret.size() > limits::kMaxTokenBytes) return std::nullopt;
+  return holder(digest_of(secret));
+}
+
+std::optional<Caller> Authenticator::holder(const TokenDigest& token) const {
   const std::shared_ptr<const Tokens> known = tokens();
   if (known == nullptr) return std::nullopt;
-  const auto found = known->find(digest_of(secret));
+  const auto found = known->find(token);
   return found == known->end() ? std::nullopt : std::optional(found->second);
 }
 

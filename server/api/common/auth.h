@@ -51,7 +51,10 @@ struct Caller {
   std::string actor;
   // The digest of the caller's token; all zeros: the caller needed no token.
   TokenDigest token{};
+  // The caller's name in queues in which callers take turns; empty: the same as `actor`.
+  std::string lane = {};
 
+  const std::string& turn() const { return lane.empty() ? actor : lane; }
   bool is_admin() const { return role == Role::kAdmin; }
   // True if the caller may change this account. An admin may. A team admin may if the account is
   // below the account at the top of the admin's subtree.
@@ -91,6 +94,8 @@ class Authenticator {
   // the Unix socket ("unix:...") needs no token; if it sends one, it has the role of that token.
   // The time that the function takes does not depend on the known tokens.
   std::optional<Caller> caller(std::string_view authorization, std::string_view peer) const;
+  // Returns the caller to which the token with this digest belongs now; nullopt: it is unknown.
+  std::optional<Caller> holder(const TokenDigest& token) const;
   // Says whether `caller` would be admitted now if the role `least` is required. A caller that
   // needed no token is always kGood.
   Standing standing(const Caller& caller, Role least) const;
