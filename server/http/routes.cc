@@ -141,14 +141,25 @@ HttpResponse replica_answer(std::string_view method, std::string_view target,
 }
 
 AsyncHttpHandler http_handler(HttpRoute route, std::vector<std::string> hosts) {
-  return [route = std::move(route), hosts = std::move(hosts)](const HttpRequest& request,
-                                                              const HttpReplier& to) {
+  return own_hosts_only(
+      [route = std::move(route)](const HttpRequest& request, HttpReplier done) {
+        route(request.method, request.target, std::move(done));
+      },
+      std::move(hosts));
+}
+
+AsyncHttpHandler own_hosts_only(AsyncHttpHandler handler, std::vector<std::string> hosts) {
+  return [handler = std::move(handler), hosts = std::move(hosts)](const HttpRequest& request,
+                                                                  const HttpReplier& to) {
     const HttpReplier done = [to](HttpResponse response) {
-      response.headers += "\r\nX-Content-Type-Options: nosniff\r\nX-Frame-Options: DENY";
+      response.headers +=
+          "\r\nX-Content-Type-Options: nosniff\r\nX-Frame-Options: DENY"
+          "\r\nReferrer-Policy: same-origin\r\nCross-Origin-Opener-Policy: same-origin"
+          "\r\nCross-Origin-Resource-Policy: same-origin";
       to(std::move(response));
     };
     if (is_own_host(request.host, hosts)) {
-      return route(request.method, request.target, done);
+      return handler(request, done);
     }
     done(plain(421, "host: was \"" + std::string(request.host.substr(0, limits::kMaxEchoBytes)) +
                         "\", want an IP address, localhost, or a name of httpHosts (--http-host)"));

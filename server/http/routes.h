@@ -3,8 +3,9 @@
 // one read. If the service started without the database, /readyz succeeds once the webhook answers.
 // /readyz?leader succeeds only if the service also accepts changes.
 //
-// All routes are read-only and need no login. If other machines can reach the port, protect it as
-// you protect your dashboards. The routes do not use sockets: the listener calls handle().
+// All routes are read-only. server/browser decides who may see the page and its data. The other
+// routes need no login. If other machines can reach the port, protect it as you protect your
+// dashboards. The routes do not use sockets: the listener calls handle().
 #pragma once
 
 #include <functional>
@@ -87,6 +88,8 @@ using HttpRoute = std::function<void(std::string_view method, std::string_view t
 // rebinding), the page can read no data. Headers of each answer forbid browsers to guess another
 // type and to show the page in a frame.
 AsyncHttpHandler http_handler(HttpRoute route, std::vector<std::string> hosts);
+// Works as http_handler(), for a handler of complete requests.
+AsyncHttpHandler own_hosts_only(AsyncHttpHandler handler, std::vector<std::string> hosts);
 
 // True if `host` is one of the service's own names (host.cc): `names`, localhost, or any IP
 // address. `host`: the value of the header Host, with or without a port. An empty `host` counts as
