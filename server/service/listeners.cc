@@ -58,17 +58,26 @@ Result<std::shared_ptr<CertificateStore>> open_certificates(CertificateFiles fil
   return CertificateStore::open(std::move(files), tell, std::move(renew));
 }
 
-std::unique_ptr<Listener> http_listener(const Config& config, const ListenerLimits& limits,
-                                        HttpRoute route) {
+ListenerOptions http_options(const Config& config, const ListenerLimits& limits) {
   ListenerOptions options;
   options.host = config.listen_http.host;
   options.port = config.listen_http.port;
   options.max_connections = limits.all;
   options.max_per_peer = limits.per_peer;
   options.threads = 2;  // health is answered while a page is written
+  return options;
+}
+
+std::vector<std::string> own_hosts(const Config& config) {
   std::vector<std::string> hosts = config.http_hosts;
   hosts.push_back(machine_name());
-  return Listener::async(options, http_handler(std::move(route), std::move(hosts)));
+  return hosts;
+}
+
+std::unique_ptr<Listener> http_listener(const Config& config, const ListenerLimits& limits,
+                                        HttpRoute route) {
+  return Listener::async(http_options(config, limits),
+                         http_handler(std::move(route), own_hosts(config)));
 }
 
 std::unique_ptr<Listener> webhook_listener(const Config& config, const ListenerLimits& limits,

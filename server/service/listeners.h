@@ -4,6 +4,7 @@
 
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "admission/webhook.h"
 #include "core/error.h"
@@ -37,6 +38,9 @@ Result<std::shared_ptr<CertificateStore>> open_certificates(CertificateFiles fil
 // `webhook` must outlive its listener.
 std::unique_ptr<Listener> http_listener(const Config& config, const ListenerLimits& limits,
                                         HttpRoute route);
+// Returns the options that all HTTP ports have, and the service's own names.
+ListenerOptions http_options(const Config& config, const ListenerLimits& limits);
+std::vector<std::string> own_hosts(const Config& config);
 std::unique_ptr<Listener> webhook_listener(const Config& config, const ListenerLimits& limits,
                                            std::shared_ptr<CertificateStore> certificate,
                                            Webhook& webhook);

@@ -58,12 +58,15 @@ std::optional<Error> Service::Impl::start_http() {
   sources.events = &events;
   sources.clock = &clock;
   sources.user_metrics = config.user_metrics;
-  routes = std::make_unique<HttpRoutes>(std::move(sources));
-  http = http_listener(config, connections.http,
-                       [this](std::string_view method, std::string_view target, HttpDone done) {
-                         routes->handle(method, target, std::move(done));
-                       });
-  return http->start();
+  browser::HttpPortOptions options{http_options(config, connections.http), own_hosts(config),
+                                   !config.tokens.empty()};
+  if (!config.tls_cert.empty() && !config.tls_key.empty()) {
+    auto certificate = open_certificates({config.tls_cert, config.tls_key, ""});
+    if (!certificate) return certificate.error();
+    options.listener.tls = *std::move(certificate);
+  }
+  return http.start(std::move(options), std::move(sources),
+                    [this] { return runtime->view()->seq; });
 }
 
 std::optional<Error> Service::Impl::open_file() {
@@ -249,7 +252,7 @@ void Service::Impl::start_prober() {
   const auto of = [](auto& part) {
     return [&part](DurationMs patience_ms) { return part.probe(patience_ms); };
   };
-  std::vector<Probed> probed{{"webhook", of(reviewer)}, {"grpc", of(*api)}, {"http", of(*http)}};
+  std::vector<Probed> probed{{"webhook", of(reviewer)}, {"grpc", of(*api)}, {"http", of(http)}};
   prober = std::make_unique<Prober>(std::move(probed), clock, fatal);
   prober->start();
   reviewer.end_start();
@@ -368,6 +371,7 @@ std::optional<Error> Service::Impl::start() {
   start_prober();
   warn_of_tokens(*api);
   recovered = true;
+  http.open(*api);
   start_observer();
   label_pod(leads);
   if (!leads) standby->start();
@@ -391,9 +395,10 @@ void Service::Impl::stop() {
   if (observer) observer->stop();
   for (const NamedEdge& named : edges) named.edge->stop();
   reviewer.stop();
+  http.close();
   if (api) api->shutdown(kCallGraceMs);
   recovered = false;
-  if (http) http->stop();
+  http.stop();
   audit.reset();
   if (half_life) half_life->stop();
   watchdog.reset();
@@ -419,7 +424,7 @@ ServicePorts Service::ports() const {
   const Config& c = impl_->config;
   return {{c.listen_webhook.host, impl_->reviewer.port()},
           {c.listen_grpc.host, static_cast<std::uint16_t>(impl_->api->port())},
-          {c.listen_http.host, impl_->http->port()}};
+          {c.listen_http.host, impl_->http.port()}};
 }
 
 std::optional<Error> Service::reload() {

@@ -10,11 +10,10 @@
 #include <utility>
 #include <vector>
 
-#include "net/listener.h"
 #include "server/activity/book.h"
 #include "server/activity/observer.h"
 #include "server/api/api.h"
-#include "server/http/routes.h"
+#include "server/browser/http_port.h"
 #include "server/leader/durable_mark.h"
 #include "server/leader/half_life_reader.h"
 #include "server/leader/standby.h"
@@ -145,8 +144,7 @@ struct Service::Impl {
   // nullptr: the store is a file.
   std::unique_ptr<Standby> standby;
   Reviewer reviewer{config, events, clock};
-  std::unique_ptr<HttpRoutes> routes;
-  std::unique_ptr<Listener> http;
+  browser::HttpPort http;
   std::unique_ptr<Prober> prober;
   // The edges that were started; empty while another process leads.
   std::vector<NamedEdge> edges;

@@ -17,7 +17,7 @@ std::vector<metrics::ListenerState> Service::Impl::listeners() const {
   };
   add("webhook", reviewer.connections());
   add("grpc", api->connections());
-  add("http", http->connections());
+  add("http", http.connections());
   return out;
 }
 

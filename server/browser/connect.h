@@ -1,0 +1,52 @@
+// The unary calls of the Connect protocol with JSON (https://connectrpc.com/docs/protocol), as
+// plain functions. Threads: any.
+#pragma once
+
+#include <grpcpp/support/status.h>
+
+#include <string>
+#include <string_view>
+#include <variant>
+
+#include "core/error.h"
+#include "net/listener.h"
+#include "server/browser/calls.h"
+
+namespace subak::browser {
+
+// True if the path is that of a call, of whatever method.
+bool is_call(std::string_view path);
+// Reads a request as a call of a method on the list of reads (reads.h). The caller fills in
+// Asked::authorization, peer and caller. A refusal is an answer with a Connect error, which names
+// the field, its value and what to send instead.
+std::variant<Asked, HttpResponse> parse_call(const HttpRequest& request);
+
+// Returns the request of a method that the JSON says, as protobuf bytes. The error names `body` and
+// says what is wrong.
+Result<std::string> message_of(const google::protobuf::MethodDescriptor& method,
+                               std::string_view json);
+
+// Returns the HTTP status and the name of a gRPC code in the Connect protocol: 404, "not_found".
+struct ConnectCode {
+  int http = 500;
+  std::string_view name;
+};
+ConnectCode connect_code(grpc::StatusCode code);
+
+// Returns the answer for an error: {"code", "message", "details"}. Each detail has a type, the
+// protobuf bytes in base64, and the same as JSON (`debug`). `http`: the HTTP status; 0: that of the
+// code.
+HttpResponse connect_error(const grpc::Status& status, int http = 0);
+// Returns the answer for an error of the request itself, with the code `code`.
+HttpResponse connect_refusal(grpc::StatusCode code, const Error& error, int http = 0);
+// Returns the answer to a call: the message and the header Subak-Sequence, or the error.
+HttpResponse connect_answer(Answered answered);
+
+// Returns the part of a target before its query, and the value of a parameter of the query; empty:
+// there is none. The value is decoded (%xx and +).
+std::string_view path_of(std::string_view target);
+std::string parameter_of(std::string_view target, std::string_view name);
+// Returns the text of a field of a form or a query, decoded.
+std::string decoded(std::string_view text);
+
+}  // namespace subak::browser
