@@ -1,0 +1,79 @@
+// Calls of the service: POST /subak.v1.SERVICE/METHOD with proto3 JSON, as Connect's unary calls.
+import type { Methods } from "subak-api";
+
+// An answer, and the number of the last fact that it includes.
+export interface Answer<T> {
+  value: T;
+  sequence: number | undefined;
+}
+
+// A refusal by the service, or a call that did not reach it.
+export class CallError extends Error {
+  // Connect's code, such as "not_found"; "unreachable" if no answer came.
+  readonly code: string;
+  constructor(code: string, message: string) {
+    super(message);
+    this.code = code;
+  }
+}
+
+async function problem(reply: Response): Promise<CallError> {
+  const text = await reply.text();
+  try {
+    const body = JSON.parse(text) as { code?: string; message?: string };
+    return new CallError(body.code ?? String(reply.status), body.message ?? text);
+  } catch {
+    const code = reply.status === 401 ? "unauthenticated" : String(reply.status);
+    return new CallError(code, text.trim() || reply.statusText);
+  }
+}
+
+export async function call<M extends keyof Methods>(
+  method: M,
+  request: Methods[M][0],
+  signal?: AbortSignal,
+): Promise<Answer<Methods[M][1]>> {
+  let reply: Response;
+  try {
+    reply = await fetch("/subak.v1." + method, {
+      method: "POST",
+      headers: { "Content-Type": "application/json", "Connect-Protocol-Version": "1" },
+      body: JSON.stringify(request),
+      credentials: "same-origin",
+      signal,
+    });
+  } catch (error) {
+    if (signal?.aborted) throw error;
+    throw new CallError("unreachable", "The service does not answer.");
+  }
+  if (!reply.ok) throw await problem(reply);
+  const sequence = reply.headers.get("subak-sequence");
+  return {
+    value: (await reply.json()) as Methods[M][1],
+    sequence: sequence === null ? undefined : Number(sequence),
+  };
+}
+
+type Paged<T> = { nextPageToken?: string } & T;
+
+// Reads all pages, up to `most` rows. Calls `more` with each page.
+export async function pages<M extends keyof Methods>(
+  method: M,
+  request: Methods[M][0] & { pageSize?: number; pageToken?: string },
+  most: number,
+  rows: (page: Methods[M][1]) => unknown[] | undefined,
+  signal?: AbortSignal,
+): Promise<Answer<{ all: Methods[M][1][]; more: boolean }>> {
+  const all: Methods[M][1][] = [];
+  let token = "";
+  let had = 0;
+  let sequence: number | undefined;
+  do {
+    const answer = await call(method, { ...request, pageToken: token }, signal);
+    all.push(answer.value);
+    had += rows(answer.value)?.length ?? 0;
+    sequence ??= answer.sequence;
+    token = (answer.value as Paged<Methods[M][1]>).nextPageToken ?? "";
+  } while (token && had < most);
+  return { value: { all, more: token !== "" }, sequence };
+}

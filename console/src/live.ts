@@ -1,0 +1,101 @@
+// Says when to read again. All tabs of a browser share one stream of events; where there is no
+// stream, each tab reads every five seconds.
+
+type Listener = () => void;
+
+export type LiveState = "live" | "polling";
+
+const POLL_MS = 5000;
+const LEAST_MS = 1000;
+const TOPICS = "status,queue,jobs,shares,fleet,audit";
+
+const listeners = new Set<Listener>();
+const stateListeners = new Set<Listener>();
+let state: LiveState = "polling";
+let lastTell = 0;
+let pending: number | undefined;
+let poll: number | undefined;
+
+function setState(next: LiveState): void {
+  if (state === next) return;
+  state = next;
+  for (const listener of stateListeners) listener();
+}
+
+// Tells the views to read again: at most once a second, and only in a tab that a person sees.
+function tell(): void {
+  if (pending !== undefined || document.hidden) return;
+  const wait = Math.max(0, lastTell + LEAST_MS - Date.now());
+  pending = window.setTimeout(() => {
+    pending = undefined;
+    lastTell = Date.now();
+    for (const listener of [...listeners]) listener();
+  }, wait);
+}
+
+function keepPolling(): void {
+  window.clearInterval(poll);
+  poll = window.setInterval(() => {
+    if (Date.now() - lastTell >= POLL_MS - 100) tell();
+  }, POLL_MS);
+}
+
+function heard(): void {
+  setState("live");
+  tell();
+}
+
+// Follows the stream until it fails for good. The browser itself comes back after a broken
+// connection.
+function follow(channel: BroadcastChannel | undefined): Promise<void> {
+  return new Promise((done) => {
+    const source = new EventSource("/live?topics=" + TOPICS);
+    const news = () => {
+      channel?.postMessage("news");
+      heard();
+    };
+    source.onmessage = news;
+    for (const name of ["change", "changed", "reset"]) source.addEventListener(name, news);
+    source.onerror = () => {
+      channel?.postMessage("lost");
+      setState("polling");
+      if (source.readyState === EventSource.CLOSED) done();
+    };
+  });
+}
+
+export function startLive(): void {
+  keepPolling();
+  document.addEventListener("visibilitychange", () => tell());
+  const channel = "BroadcastChannel" in window ? new BroadcastChannel("subak-live") : undefined;
+  if (channel) {
+    channel.onmessage = (event) => (event.data === "news" ? heard() : setState("polling"));
+  }
+  const again = async () => {
+    await follow(channel);
+    window.setTimeout(lead, 6 * POLL_MS);
+  };
+  // One tab holds the lock and the stream. If it closes, another tab gets both.
+  const lead = () => {
+    if (navigator.locks) void navigator.locks.request("subak-live", again);
+    else void again();
+  };
+  lead();
+}
+
+export function onNews(listener: Listener): () => void {
+  listeners.add(listener);
+  return () => listeners.delete(listener);
+}
+
+export function onLiveState(listener: Listener): () => void {
+  stateListeners.add(listener);
+  return () => stateListeners.delete(listener);
+}
+
+export const liveState = (): LiveState => state;
+
+export const readNow = (): void => {
+  lastTell = 0;
+  tell();
+};

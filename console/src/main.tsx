@@ -1,0 +1,10 @@
+// The console of Subak: it shows what the service says, and changes nothing.
+import { createRoot } from "react-dom/client";
+import { startLive } from "./live";
+import { Shell } from "./shell";
+
+const root = document.getElementById("app");
+if (root) {
+  createRoot(root).render(<Shell />);
+  startLive();
+}

@@ -1,0 +1,66 @@
+// Reads what a view shows, and reads it again when the service has news.
+import { useEffect, useRef, useState } from "react";
+import { Answer, CallError } from "./call";
+import { onNews } from "./live";
+
+export interface Read<T> {
+  // The last good answer. It stays while a later read fails.
+  value?: T;
+  sequence?: number;
+  // When the answer came, by the browser's clock.
+  at?: number;
+  // Why the last read failed. Unset: it succeeded.
+  error?: CallError;
+}
+
+function asError(error: unknown): CallError {
+  return error instanceof CallError ? error : new CallError("internal", String(error));
+}
+
+// Calls `load` now, whenever `key` changes, and (with `live`) when there is news. While one read
+// runs, no other begins; news meanwhile leads to one more read.
+export function useRead<T>(
+  key: string,
+  load: (signal: AbortSignal) => Promise<Answer<T>>,
+  live = true,
+): Read<T> {
+  const [read, setRead] = useState<{ key: string; read: Read<T> }>({ key, read: {} });
+  const loader = useRef(load);
+  loader.current = load;
+  useEffect(() => {
+    const ended = new AbortController();
+    let busy = false;
+    let again = false;
+    const run = async () => {
+      if (busy) {
+        again = true;
+        return;
+      }
+      busy = true;
+      try {
+        const answer = await loader.current(ended.signal);
+        if (ended.signal.aborted) return;
+        setRead({ key, read: { ...answer, at: Date.now() } });
+      } catch (error) {
+        if (ended.signal.aborted) return;
+        setRead((old) => ({
+          key,
+          read: { ...(old.key === key ? old.read : {}), error: asError(error) },
+        }));
+      } finally {
+        busy = false;
+      }
+      if (again && !ended.signal.aborted) {
+        again = false;
+        void run();
+      }
+    };
+    void run();
+    const stop = live ? onNews(() => void run()) : () => undefined;
+    return () => {
+      stop();
+      ended.abort();
+    };
+  }, [key, live]);
+  return read.key === key ? read.read : {};
+}
