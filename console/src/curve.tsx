@@ -4,6 +4,11 @@ import { useEffect, useRef, useState } from "react";
 import { useColour } from "./colours";
 import { count, day } from "./text";
 
+// The legend of dygraphs sets styles in a way that the policy of the page forbids.
+Dygraph.PLUGINS = Dygraph.PLUGINS.filter((plugin) => plugin !== Dygraph.Plugins.Legend);
+
+const MARGIN_MS = 43_200_000; // half a day on each side
+
 interface Props {
   label: string;
   // Each point: an instant in ms, then one value for each series.
@@ -23,6 +28,7 @@ export function Curve({ label, points, series, unit }: Props) {
     const one = points.length === 1;
     const graph = new Dygraph(box.current, points.map((point) => [new Date(point[0]), ...point.slice(1)]), {
       labels: ["Day", ...series],
+      dateWindow: [points[0][0] - MARGIN_MS, points[points.length - 1][0] + MARGIN_MS],
       labelsUTC: true,
       legend: "never",
       includeZero: true,
@@ -54,7 +60,7 @@ export function Curve({ label, points, series, unit }: Props) {
         <summary>As a table</summary>
         <table className="plain figures">
           <thead>
-            <tr>{["Day", ...series].map((name) => <th key={name} scope="col">{name}</th>)}</tr>
+            <tr>{["Day", ...series].map((name) => <th key={name} scope="col" className={name === "Day" ? "" : "number"}>{name}</th>)}</tr>
           </thead>
           <tbody>
             {points.map((point) => (

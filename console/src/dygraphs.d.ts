@@ -4,6 +4,8 @@ declare module "dygraphs" {
     [name: string]: unknown;
   }
   export default class Dygraph {
+    static PLUGINS: unknown[];
+    static Plugins: { Legend: unknown };
     constructor(box: HTMLElement, data: (Date | number)[][], options: Options);
     updateOptions(options: Options): void;
     destroy(): void;

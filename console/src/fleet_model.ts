@@ -36,6 +36,7 @@ const CELL = 10; // a GPU
 const PAD = 4;
 const HEAD = 14; // room for a node's name
 const TITLE = 20; // room for a group's name
+const SLACK = 1.15; // rows are never quite full
 const LEVELS = ["rack", "block", "superpod", "level 4"];
 
 export function stateOf(node: Node): NodeState {
@@ -75,9 +76,11 @@ function newGroup(level: string, name: string): Group {
 // Places the children in rows, so that the box is about `aspect` times as wide as high.
 function pack(group: Group, aspect: number): void {
   for (const child of group.children) if (child.kind === "group") pack(child, 1.7);
+  // Large groups first, which leaves less empty room. Nodes keep their order.
+  if (group.children[0]?.kind === "group") group.children.sort((a, b) => b.height - a.height);
   const area = group.children.reduce((sum, child) => sum + (child.width + PAD) * (child.height + PAD), 0);
   const widest = Math.max(...group.children.map((child) => child.width));
-  const room = Math.max(widest, Math.sqrt(area * aspect));
+  const room = Math.max(widest, Math.sqrt(area * aspect) * SLACK);
   let [x, y, high, wide] = [PAD, TITLE, 0, 0];
   for (const child of group.children) {
     if (x > PAD && x + child.width > room + PAD) {

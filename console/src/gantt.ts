@@ -39,28 +39,58 @@ export function spanOf(plan: Plan): Window {
 
 const STEPS_S = [10, 30, 60, 300, 600, 1800, 3600, 7200, 21600, 43200, 86400, 172800, 604800];
 
-function drawAxis(context: CanvasRenderingContext2D, scene: Scene, size: Size): void {
+// Draws the lines of the axis, which lie under the jobs, or its times, which lie above the rows.
+function drawAxis(context: CanvasRenderingContext2D, scene: Scene, size: Size, part: "lines" | "times"): void {
   const { window, label, colour } = scene;
   const width = size.width - label;
   const least = ((window.to - window.from) / width) * 90;
   const step = (STEPS_S.find((s) => s * 1000 >= least) ?? STEPS_S[STEPS_S.length - 1]) * 1000;
-  context.fillStyle = colour("--ground");
-  context.fillRect(0, 0, size.width, AXIS);
+  if (part === "times") {
+    context.fillStyle = colour("--ground");
+    context.fillRect(0, 0, size.width, AXIS);
+  }
   context.font = "12px system-ui, sans-serif";
   for (let at = Math.ceil(window.from / step) * step; at <= window.to; at += step) {
     const x = label + ((at - window.from) / (window.to - window.from)) * width;
-    context.strokeStyle = colour("--line");
-    context.beginPath();
-    context.moveTo(x, AXIS - 6);
-    context.lineTo(x, size.height);
-    context.stroke();
+    if (part === "lines") {
+      context.fillStyle = colour("--line");
+      context.fillRect(x, AXIS - 6, 1, size.height);
+      continue;
+    }
     context.fillStyle = colour("--weak");
     const text = step >= 86_400_000 ? day(at).slice(5) : clock(at).slice(0, step < 60_000 ? 8 : 5);
     context.fillText(text, x + 3, AXIS - 9);
   }
 }
 
-// The outline of a lane on top of `base`, one rectangle for each stretch of equal height.
+const clamp = (value: number, least: number, most: number) => Math.min(most, Math.max(least, value));
+
+// Returns the outline of each stretch of columns with GPUs, on top of `base`.
+function outlines(amounts: number[], base: number[], x: (column: number) => number, y: (milligpu: number) => number): Path2D[] {
+  const paths: Path2D[] = [];
+  for (let from = 0; from < amounts.length; ) {
+    let to = from;
+    while (to < amounts.length && amounts[to] > 0) to += 1;
+    if (to > from && x(to) > x(from)) {
+      const path = new Path2D();
+      for (let i = from; i < to; i += 1) {
+        path.lineTo(x(i), y(base[i] + amounts[i]));
+        path.lineTo(x(i + 1), y(base[i] + amounts[i]));
+      }
+      for (let i = to; i > from; i -= 1) {
+        path.lineTo(x(i), y(base[i - 1]));
+        path.lineTo(x(i - 1), y(base[i - 1]));
+      }
+      path.closePath();
+      paths.push(path);
+    }
+    from = to + 1;
+  }
+  return paths;
+}
+
+// Draws a lane on top of `base`: one polygon for each stretch of time with GPUs, and its name in the
+// widest level part.
 function drawLane(
   context: CanvasRenderingContext2D, scene: Scene, size: Size, row: PlanRow, lane: PlanLane, base: number[], top: number,
 ): void {
@@ -72,6 +102,10 @@ function drawLane(
   const high = ROW - GAP;
   const x = (at: number) => label + ((at - window.from) / (window.to - window.from)) * width;
   const amounts = (lane.milligpu ?? []).map(Number);
+  for (const path of outlines(amounts, base, (i) => clamp(x(start + i * step), label, size.width), (m) => top + high - (high * m) / installed)) {
+    context.fill(path);
+    context.stroke(path);
+  }
   let best = { from: 0, width: 0, y: 0, height: 0 };
   for (let i = 0; i < amounts.length; ) {
     let end = i + 1;
@@ -81,7 +115,6 @@ function drawLane(
     if (amounts[i] > 0 && right > left) {
       const height = (high * amounts[i]) / installed;
       const y = top + high - (high * (base[i] + amounts[i])) / installed;
-      context.fillRect(left, y, Math.max(1, right - left - 0.5), Math.max(1, height - 0.5));
       if (height >= 11 && right - left > best.width) best = { from: left, width: right - left, y, height };
     }
     i = end;
@@ -98,12 +131,17 @@ function drawLane(
 export const rowName = (row: PlanRow): string =>
   int(row.domains) > 1 && row.lastName !== row.name ? `${row.name ?? ""} … ${row.lastName ?? ""}` : (row.name ?? row.product ?? "");
 
+function drawGround(context: CanvasRenderingContext2D, scene: Scene, size: Size, i: number): void {
+  context.fillStyle = scene.colour("--free");
+  context.fillRect(scene.label, AXIS + i * ROW - scene.top + GAP / 2, size.width - scene.label, ROW - GAP);
+}
+
 function drawRow(context: CanvasRenderingContext2D, scene: Scene, size: Size, row: PlanRow, i: number, fills: Fills): void {
   const top = AXIS + i * ROW - scene.top + GAP / 2;
   const { colour, label } = scene;
-  context.fillStyle = colour("--free");
-  context.fillRect(label, top, size.width - label, ROW - GAP);
   context.font = "11px system-ui, sans-serif";
+  context.strokeStyle = colour("--ground");
+  context.lineWidth = 0.8;
   const base: number[] = [];
   for (const lane of row.lanes ?? []) {
     const amounts = (lane.milligpu ?? []).map(Number);
@@ -140,8 +178,10 @@ export function drawPlan(context: CanvasRenderingContext2D, scene: Scene, size: 
   const rows = plan.rows ?? [];
   const first = Math.max(0, Math.floor(scene.top / ROW));
   const last = Math.min(rows.length, Math.ceil((scene.top + size.height) / ROW) + 1);
+  for (let i = first; i < last; i += 1) drawGround(context, scene, size, i);
+  drawAxis(context, scene, size, "lines");
   for (let i = first; i < last; i += 1) drawRow(context, scene, size, rows[i], i, fills);
-  drawAxis(context, scene, size);
+  drawAxis(context, scene, size, "times");
 }
 
 // Returns what a row holds at an instant, as one sentence.

@@ -170,17 +170,20 @@ function Problem({ error, old }: { error: CallError; old: boolean }) {
   );
 }
 
-function AsOf({ read, at }: { read: Read<unknown>; at: string | undefined }) {
+const OLD_MS = 15_000; // a view that is not read again for so long says so
+
+function AsOf({ read, at, once }: { read: Read<unknown>; at?: string; once?: boolean }) {
   const live = useSyncExternalStore(onLiveState, liveState);
   const now = useNow();
   const ms = instant(at) ?? read.at;
   if (ms === undefined) return <span>Reading …</span>;
   const age = now - (read.at ?? now);
+  const how = once ? "" : live === "live" ? ", live" : ", read every 5 s";
   return (
     <span>
       As of <time dateTime={new Date(ms).toISOString()}>{`${day(ms)} ${clock(ms)} UTC`}</time>
       {read.sequence === undefined ? "" : `, fact ${read.sequence}`}
-      {age > 15000 ? `, read ${relative(now - age, now)}` : live === "live" ? ", live" : ", read every 5 s"}
+      {age > OLD_MS && !once ? `, read ${relative(now - age, now)}` : how}
     </span>
   );
 }
@@ -191,6 +194,8 @@ export function View(props: {
   name: string;
   read: Read<unknown>;
   at?: string;
+  // True: the view does not read again by itself.
+  once?: boolean;
   command: string;
   children: ReactNode;
 }) {
@@ -203,7 +208,7 @@ export function View(props: {
       <div className="view-head">
         <h1 tabIndex={-1}>{props.title}</h1>
         <p className="as-of">
-          <AsOf read={read} at={props.at} />
+          <AsOf read={read} at={props.at} once={props.once} />
           <Command text={props.command} />
         </p>
       </div>

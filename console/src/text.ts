@@ -73,7 +73,7 @@ const UNITS: [number, string][] = [
 export function duration(ms: number): string {
   const sign = ms < 0 ? "−" : "";
   let rest = Math.round(Math.abs(ms) / 1000);
-  if (rest === 0) return Math.abs(ms) >= 1 ? `${Math.round(ms)} ms` : "0 s";
+  if (rest === 0) return ms === 0 ? "0 s" : `${count(ms, Math.abs(ms) < 1 ? 2 : 0)} ms`;
   const parts: string[] = [];
   for (const [size, unit] of UNITS) {
     const whole = Math.floor(rest / size);
@@ -122,6 +122,12 @@ export function relative(ms: number, now: number): string {
 export function word(value: string | undefined, prefix: string): string {
   const short = (value ?? "").replace(prefix, "").toLowerCase().replaceAll("_", " ");
   return short === "unspecified" ? "" : short;
+}
+
+// Returns the text as a sentence: with a capital letter.
+export function sentence(text: string | undefined): string {
+  const clean = shown(text);
+  return clean.charAt(0).toUpperCase() + clean.slice(1);
 }
 
 // Returns the account and user as the command line writes them: "ml.vision/ana".

@@ -83,7 +83,7 @@ function columns(now: number, reserved: Set<string>): Column<Node>[] {
       cell: (node) => {
         const why = whyNot(node);
         if (why) return <span className="tag warn">{why}</span>;
-        if (reserved.has(node.spec?.name ?? "")) return <span className="tag promised">reserved</span>;
+        if (reserved.has(node.spec?.name ?? "")) return <span className="tag reserved">reserved</span>;
         return node.drainFrom ? `drains ${relative(instant(node.drainFrom) ?? now, now)}` : "ready";
       },
     },

@@ -116,6 +116,7 @@ export function FleetMap({ nodes, reserved, chosen, choose }: Props) {
     const leaf = chosen ? findLeaf(root, chosen) : undefined;
     if (!leaf) return;
     setTold(nodeSentence(leaf.node));
+    if (size.current.width <= 1) return; // nothing was drawn yet: the whole fleet comes first
     const c = camera.current;
     const [x, y] = [(leaf.x - c.x) * c.scale, (leaf.y - c.y) * c.scale];
     const seen = x >= 0 && y >= 0 && x < size.current.width && y < size.current.height;

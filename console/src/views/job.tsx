@@ -7,7 +7,7 @@ import { Blockers, Facts, Gpus, JobLink, Name, NodeLink, OwnerLink, Start, State
 import { useRead } from "../read";
 import { refine } from "../route";
 import { Column, Table } from "../table";
-import { count, duration, gpus, instant, int, millis, plural, relative, shown, time, word } from "../text";
+import { count, duration, gpus, instant, int, millis, plural, relative, sentence, shown, time, word } from "../text";
 import { Ranking } from "./ranking";
 import { Timeline } from "./timeline";
 
@@ -71,7 +71,7 @@ function Reasons({ reasons }: { reasons: WaitReason[] }) {
       {reasons.map((reason, i) => (
         <li key={i}>
           <b>{shown(reason.token)}</b> <Name>{reason.subject}</Name> <Need reason={reason} />
-          <p><Name>{reason.detail}</Name></p>
+          <p><bdi>{sentence(reason.detail)}</bdi></p>
           <Blockers reason={reason} />
         </li>
       ))}
@@ -89,7 +89,7 @@ function Position({ answer, now }: { answer: Explanation; now: number }) {
         {position ? <><b>{count(position)}</b> in the queue. </> : "It has no position in the queue. "}
         Starts <Start start={start} none={answer.noEstimate} now={now} />
       </p>
-      {start?.assumption ? <p className="weak">{shown(start.assumption)}.</p> : null}
+      {start?.assumption ? <p className="weak">{sentence(start.assumption)}.</p> : null}
       {start?.movedLater ? <p>The promised start moved later {plural(start.movedLater, "time")}, the last time by “{shown(start.cause)}”.</p> : null}
       {answer.keptNodeCount ? (
         <p>

@@ -37,7 +37,7 @@ function Lines({ rows, total }: { rows: UsageRow[]; total: number }) {
   return (
     <table className="plain figures">
       <thead>
-        <tr><th scope="col">Account</th><th scope="col">User</th><th scope="col">Product</th><th scope="col">GPU-hours</th></tr>
+        <tr><th scope="col">Account</th><th scope="col">User</th><th scope="col">Product</th><th scope="col" className="number">GPU-hours</th></tr>
       </thead>
       <tbody>
         {rows.map((row) => (
@@ -64,7 +64,7 @@ function Days({ usage }: { usage: ReportUsageResponse }) {
   }
   return (
     <table className="plain figures days">
-      <thead><tr><th scope="col">UTC day</th><th scope="col">GPU-hours</th></tr></thead>
+      <thead><tr><th scope="col">UTC day</th><th scope="col" className="number">GPU-hours</th></tr></thead>
       <tbody>
         {[...days].sort().map(([at, value]) => (
           <tr key={at}><th scope="row">{at}</th><td>{fixed(value)}</td></tr>
@@ -116,6 +116,7 @@ export function Month({ account, month }: { account: string; month: string | und
       name={`Usage ${text}`}
       read={read}
       at={read.value?.lines.time}
+      once
       command={command}
     >
       <p className="no-print">

@@ -21,7 +21,7 @@ const RANGES: [string, string, number][] = [
   ["168h", "7 days", 168],
 ];
 const WHAT: { [kind: string]: string } = {
-  PLAN_KIND_RUNS: "runs", PLAN_KIND_IDLE: "GPUs reserved", PLAN_KIND_FORECAST: "forecast",
+  PLAN_KIND_RUNS: "runs", PLAN_KIND_IDLE: "reserved", PLAN_KIND_FORECAST: "forecast",
 };
 const LEAST_MS = 60_000; // the shortest window of time
 
@@ -184,7 +184,7 @@ function columns(now: number): Column<PlanJob>[] {
     },
     {
       title: "What", width: "8rem", phone: "right",
-      cell: (row) => <span className={"tag " + (WHAT[row.kind ?? ""] ?? "").split(" ")[0]}>{WHAT[row.kind ?? ""]}</span>,
+      cell: (row) => <span className={"tag " + (WHAT[row.kind ?? ""] ?? "")}>{WHAT[row.kind ?? ""]}</span>,
     },
     {
       title: "Account", width: "minmax(8rem, 1fr)", phone: "left",
@@ -233,7 +233,7 @@ export function PlanView({ query }: { query: URLSearchParams }) {
       <form className="filters" aria-label="Range" onSubmit={(event) => event.preventDefault()}>
         <label htmlFor="until">
           How far
-          <select id="until" value={range[0]} onChange={(event) => refine({ until: event.target.value })}>
+          <select id="until" className="wide" value={range[0]} onChange={(event) => refine({ until: event.target.value })}>
             {RANGES.map(([key, name]) => <option key={key} value={key}>{name}</option>)}
           </select>
         </label>

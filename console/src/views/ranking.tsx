@@ -11,7 +11,7 @@ function near(entries: RankStep_Entry[]): { entry: RankStep_Entry; rank: number 
   const ranked = entries.map((entry, i) => ({ entry, rank: i + 1 }));
   if (ranked.length <= MOST) return ranked;
   const own = ranked.findIndex((row) => row.entry.onPath);
-  return ranked.filter((row, i) => i < MOST / 2 || Math.abs(i - own) <= 2);
+  return ranked.filter((_, i) => i < MOST / 2 || Math.abs(i - own) <= 2);
 }
 
 // Returns (allocated + next / 2) / target in GPUs per GPU share, which target-share compares.
@@ -34,7 +34,7 @@ function Level({ step, level }: { step: RankStep; level: number }) {
           <thead>
             <tr>
               {["", "Account", "Share", "Target", "Has", "½ next", "(has + ½ next) / target", "Quota", "Used", "Above quota"].map((title) => (
-                <th key={title} scope="col">{title || <span className="unseen">Place</span>}</th>
+                <th key={title} scope="col" className={title && title !== "Account" ? "number" : ""}>{title || <span className="unseen">Place</span>}</th>
               ))}
             </tr>
           </thead>

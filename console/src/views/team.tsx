@@ -116,18 +116,24 @@ export function byDay(usage: ReportUsageResponse, user: string): [number, number
     if (at === undefined || (user && row.user !== user)) continue;
     days.set(at, (days.get(at) ?? 0) + hours(row.amount) + hours(row.running));
   }
-  return [...days].sort((a, b) => a[0] - b[0]);
+  const known = [...days.keys()].sort((a, b) => a - b);
+  if (!known.length) return [];
+  // A day without usage has no row.
+  const all: [number, number][] = [];
+  for (let at = known[0]; at <= known[known.length - 1]; at += DAY_MS) all.push([at, days.get(at) ?? 0]);
+  return all;
 }
 
 function Usage({ picture, user, quota }: { picture: Picture; user: string; quota: number }) {
   const days = byDay(picture.usage, user);
   if (!days.length) return <p className="weak">No usage in the last {DAYS} days.</p>;
-  const points = days.map(([at, used]) => [at, used, (quota / 1000) * 24] as [number, number, number]);
+  const daily = (quota / 1000) * 24;
+  const points = days.map(([at, used]) => (quota ? [at, used, daily] : [at, used]));
   return (
     <Curve
       label={`GPU-hours of each UTC day, the last ${DAYS} days`}
       points={points}
-      series={["used", "quota"]}
+      series={quota ? ["used", "quota"] : ["used"]}
       unit="GPU-hours"
     />
   );
@@ -159,21 +165,21 @@ function Budgets({ rows, now }: { rows: BudgetRow[]; now: number }) {
 function jobColumns(now: number): Column<Job>[] {
   return [
     {
-      title: "Job", width: "minmax(9rem, 1.3fr)", phone: "left",
+      title: "Job", width: "minmax(8rem, 1.3fr)", phone: "left",
       cell: (job) => <JobLink id={job.id} name={job.spec?.name} />,
     },
-    { title: "State", width: "7rem", phone: "right", cell: (job) => <State job={job} /> },
+    { title: "State", width: "6rem", phone: "right", cell: (job) => <State job={job} /> },
     {
       title: "Owner", width: "minmax(8rem, 1fr)", phone: "left",
       cell: (job) => <OwnerLink account={job.spec?.account} user={job.spec?.user} />,
     },
     { title: "GPUs", width: "4.5rem", number: true, phone: "right", cell: (job) => gpus(job.milligpu) },
     {
-      title: "Since", width: "8rem",
+      title: "Since", width: "7rem",
       cell: (job) => duration(now - (instant(job.startTime ?? job.submitTime) ?? now)),
     },
     {
-      title: "Waits for or runs on", width: "minmax(10rem, 1.6fr)", phone: "full",
+      title: "Waits for, runs on", width: "minmax(8rem, 1.4fr)", phone: "full",
       cell: (job) =>
         job.nodes?.length ? (
           <><Name>{job.nodes.slice(0, 3).join(", ")}</Name>{(job.nodeCount ?? 0) > 3 ? ` and ${(job.nodeCount ?? 0) - 3} more` : ""}</>

@@ -18,6 +18,11 @@ function marksOf(answer: Explanation, now: number): Mark[] {
     const at = instant(timestamp);
     if (at !== undefined) marks.push({ at, what, kind: at <= now ? "past" : "expected" });
   };
+  // An expected instant that has passed is due now.
+  const expect = (timestamp: string | undefined, what: ReactNode) => {
+    const at = instant(timestamp);
+    if (at !== undefined) marks.push({ at: Math.max(at, now), what, kind: "expected" });
+  };
   const state = word(job.state, "JOB_STATE_");
   const { preemption } = job;
   if (preemption && preemption.submitted !== job.submitTime) add(preemption.submitted, "first submitted");
@@ -28,13 +33,13 @@ function marksOf(answer: Explanation, now: number): Mark[] {
   add(answer.patienceUntil, "from now on nodes may be reserved for it");
   const start = answer.expectedStart;
   if (start) {
-    add(start.expected, start.promised ? "expected start, promised" : "expected start");
-    add(start.latest, start.promised ? "starts by then at the latest" : "unlikely to start later");
+    expect(start.expected, start.promised ? "expected start, promised" : "expected start");
+    expect(start.latest, start.promised ? "starts by then at the latest" : "unlikely to start later");
   }
   if (state === "starting") add(job.until, "loses its hold unless all pods are bound");
   if (state === "paused") add(job.until, "is queued again");
   if (state === "ending") add(job.until, "the pods should be gone");
-  if (state !== "done") add(job.plannedEnd, "planned end");
+  if (state !== "done") expect(job.plannedEnd, "planned end");
   add(job.endTime, `ended: ${word(job.cause, "CAUSE_") || "cause not known"}`);
   return marks.sort((a, b) => a.at - b.at);
 }
