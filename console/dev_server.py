@@ -96,7 +96,7 @@ def problem(code, message):
 class Handler(http.server.BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
     api = None
-    folders = ()
+    bundle = ""
 
     def log_message(self, *_):
         pass
@@ -127,18 +127,20 @@ class Handler(http.server.BaseHTTPRequestHandler):
         if path == "/live":
             self.live()
             return
-        path = "/index.html" if path == "/" else path
-        for prefix, folder in self.folders:
-            name = os.path.basename(path)
-            file = os.path.join(folder, name)
-            if path == prefix + name and name and os.path.isfile(file):
-                headers = {"Content-Type": TYPES.get(os.path.splitext(name)[1], "text/plain; charset=utf-8")}
-                if name == "index.html":
-                    headers["Content-Security-Policy"] = POLICY
-                with open(file, "rb") as content:
-                    self.answer(200, headers, content.read())
-                return
-        self.answer(404, {"Content-Type": "text/plain"}, b"not found\n")
+        name = os.path.basename(path)
+        if path == "/licenses":
+            name = "licenses.txt"
+        elif "." not in name:  # a view
+            name = "index.html"
+        elif path != "/" + name:
+            name = ""
+        kind = TYPES.get(os.path.splitext(name)[1])
+        file = os.path.join(self.bundle, name)
+        if kind is None or not os.path.isfile(file):
+            self.answer(404, {"Content-Type": "text/plain"}, b"not found\n")
+            return
+        with open(file, "rb") as content:
+            self.answer(200, {"Content-Type": kind, "Content-Security-Policy": POLICY}, content.read())
 
     def live(self):
         """Sends an event for each new last fact, at most one a second."""
@@ -155,7 +157,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
                 if sequence is None:
                     return
                 if sequence != last:
-                    self.wfile.write(f'id: {sequence}\ndata: {{"sequence":"{sequence}"}}\n\n'.encode())
+                    self.wfile.write(f'event: sequence\nid: {sequence}\ndata: {{"sequence":"{sequence}"}}\n\n'.encode())
                     self.wfile.flush()
                     last = sequence
                 time.sleep(LIVE_SECONDS)
@@ -180,7 +182,7 @@ def main():
     if host not in ("127.0.0.1", "localhost"):
         parser.error(f"--listen: {args.listen} is not loopback")
     Handler.api = Api(args.grpc, args.protos)
-    Handler.folders = (("/", args.bundle), ("/licenses/", os.path.join(here, "licenses")))
+    Handler.bundle = args.bundle
     server = Server((host, int(port)), Handler)
     print(f"http://{host}:{server.server_port}/", flush=True)
     try:

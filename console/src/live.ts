@@ -7,7 +7,7 @@ export type LiveState = "live" | "polling";
 
 const POLL_MS = 5000;
 const LEAST_MS = 1000;
-const TOPICS = "status,queue,jobs,shares,fleet,audit";
+const TOPIC = "sequence"; // the number of the last fact: any change of the state
 
 const listeners = new Set<Listener>();
 const stateListeners = new Set<Listener>();
@@ -49,13 +49,12 @@ function heard(): void {
 // connection.
 function follow(channel: BroadcastChannel | undefined): Promise<void> {
   return new Promise((done) => {
-    const source = new EventSource("/live?topics=" + TOPICS);
+    const source = new EventSource("/live?topics=" + TOPIC);
     const news = () => {
       channel?.postMessage("news");
       heard();
     };
-    source.onmessage = news;
-    for (const name of ["change", "changed", "reset"]) source.addEventListener(name, news);
+    for (const name of [TOPIC, "reset"]) source.addEventListener(name, news);
     source.onerror = () => {
       channel?.postMessage("lost");
       setState("polling");

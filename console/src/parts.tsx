@@ -4,7 +4,7 @@ import type { ExpectedStart, Job, WaitReason } from "subak-api";
 import { CallError } from "./call";
 import { liveState, onLiveState } from "./live";
 import type { Read } from "./read";
-import { href } from "./route";
+import { href, teamHref } from "./route";
 import { clock, day, gpus, instant, int, owner, relative, shown, time, word } from "./text";
 
 // A name that a person chose. It shows as what it is, and cannot turn around the text beside it.
@@ -23,7 +23,7 @@ export function JobLink({ id, name }: { id: string | undefined; name?: string })
 
 export function OwnerLink({ account, user }: { account?: string; user?: string }) {
   return (
-    <a href={href(["team", account || "root"], { user })}>
+    <a href={teamHref(account, user)}>
       <Name>{owner(account, user)}</Name>
     </a>
   );
@@ -159,12 +159,16 @@ export function useMedia(query: string): boolean {
   );
 }
 
+// Returns the page of the service that exchanges a token for a session, and then leads back here.
+const signInHref = () => "/login?to=" + encodeURIComponent(window.location.pathname + window.location.search);
+
 function Problem({ error, old }: { error: CallError; old: boolean }) {
   const away = error.code === "unreachable" || error.code === "unavailable";
   return (
     <p className="problem" role="alert">
       {shown(error.message)}
       {old ? " The figures below are old." : ""}
+      {error.code === "unauthenticated" ? <> <a href={signInHref()}>Sign in</a></> : null}
       {away ? " The page tries again every few seconds." : ""}
     </p>
   );

@@ -1,7 +1,7 @@
 // The search box: jobs by id, name and user, accounts, users and nodes.
 import { KeyboardEvent, useEffect, useState } from "react";
 import { call, pages } from "./call";
-import { go, href } from "./route";
+import { go, href, teamHref } from "./route";
 import { owner, shown } from "./text";
 
 interface Hit {
@@ -35,7 +35,7 @@ async function read(): Promise<Index> {
     kind: row.user ? "user" : "account",
     text: owner(row.account, row.user),
     more: "",
-    to: href(["team", row.account || "root"], { user: row.user }),
+    to: teamHref(row.account, row.user),
   }));
   for (const page of jobs.value.all) {
     for (const job of page.jobs ?? []) {

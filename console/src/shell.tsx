@@ -25,7 +25,7 @@ const PAGES: [string, string][] = [
 ];
 
 function Body({ route }: { route: Route }) {
-  const [view, subject, third] = route.path;
+  const [view, subject] = route.path;
   switch (view) {
     case "overview":
       return <Overview />;
@@ -38,10 +38,10 @@ function Body({ route }: { route: Route }) {
     case "teams":
       return <Teams />;
     case "team":
-      return third === "month" ? (
-        <Month account={accountOf(subject)} month={route.path[3]} />
+      return subject === "month" ? (
+        <Month account={route.query.get("account") ?? ""} month={route.query.get("month")} />
       ) : (
-        <Team account={accountOf(subject)} query={route.query} />
+        <Team query={route.query} />
       );
     case "audit":
       return <Audit query={route.query} />;
@@ -55,8 +55,6 @@ function Body({ route }: { route: Route }) {
       );
   }
 }
-
-const accountOf = (part: string | undefined) => (part === "root" ? "" : (part ?? ""));
 
 type Colours = "auto" | "light" | "dark";
 
@@ -79,7 +77,7 @@ function useColours(): [Colours, () => void] {
 
 // Tells a screen reader that the view changed: the focus goes to its title.
 function useFocus(route: Route, main: React.RefObject<HTMLElement>): void {
-  const place = route.path.join("/");
+  const place = route.path.join("/") + (route.query.get("account") ?? "");
   const first = useRef(true);
   useEffect(() => {
     if (!first.current) {
@@ -105,6 +103,12 @@ function Navigation({ view }: { view: string }) {
       ))}
     </nav>
   );
+}
+
+// Ends the session of this browser. Only pages over TLS have one.
+function SignOut() {
+  const leave = () => void fetch("/logout", { method: "POST" }).finally(() => window.location.assign("/login"));
+  return <button type="button" className="link" onClick={leave}>Sign out</button>;
 }
 
 export function Shell() {
@@ -147,7 +151,8 @@ export function Shell() {
         <Body route={route} />
       </main>
       <footer>
-        <a href="/metrics">Metrics</a> <a href="/readyz">Readiness</a> <a href="/licenses/">Licences</a>
+        <a href="/metrics">Metrics</a> <a href="/readyz">Readiness</a> <a href="/licenses">Licences</a>
+        {window.location.protocol === "https:" ? <SignOut /> : null}
         <button type="button" className="link" onClick={() => setHelp(true)}>Keys</button>
       </footer>
       {help ? <Help close={() => setHelp(false)} /> : null}

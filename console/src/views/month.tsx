@@ -101,7 +101,7 @@ function Statement({ picture }: { picture: Picture }) {
   );
 }
 
-export function Month({ account, month }: { account: string; month: string | undefined }) {
+export function Month({ account, month }: { account: string; month: string | null }) {
   const text = month ?? monthOf(Date.now());
   const span = bounds(text) ?? bounds(monthOf(Date.now()));
   const from = span?.from.toISOString() ?? "";
@@ -109,7 +109,7 @@ export function Month({ account, month }: { account: string; month: string | und
   const read = useRead(`month ${account} ${from}`, (signal) => load(account, from, to, signal), false);
   const days = `--from ${from.slice(0, 10)} --to ${to.slice(0, 10)}`;
   const command = `subak usage report${account ? ` --account ${account}` : ""} ${days} --by user,product`;
-  const path = (name: string) => href(["team", account || "root", "month", name]);
+  const path = (name: string) => href(["team", "month"], { account, month: name });
   return (
     <View
       title={<>Usage of <Name>{owner(account, "")}</Name> in {shown(from.slice(0, 7))}</>}

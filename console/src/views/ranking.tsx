@@ -1,7 +1,7 @@
 // The arithmetic that decides the position of a job, level by level of the account tree.
 import type { RankStep, RankStep_Entry } from "subak-api";
 import { Name } from "../parts";
-import { href } from "../route";
+import { teamHref } from "../route";
 import { gpus, hoursText, int, percent, real } from "../text";
 
 const MOST = 12; // siblings in a level's table
@@ -66,7 +66,7 @@ function Level({ step, level }: { step: RankStep; level: number }) {
 
 export function accountHref(path: string): string {
   const [account, user] = path.split("/");
-  return href(["team", account || "root"], { user });
+  return teamHref(account === "(root)" ? "" : account, user);
 }
 
 export function Ranking({ steps }: { steps: RankStep[] }) {

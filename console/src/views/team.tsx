@@ -241,7 +241,8 @@ function rowOf(shares: ListSharesResponse, account: string, user: string): Share
   return (shares.rows ?? []).find((row) => (row.account ?? "") === account && (row.user ?? "") === user);
 }
 
-export function Team({ account, query }: { account: string; query: URLSearchParams }) {
+export function Team({ query }: { query: URLSearchParams }) {
+  const account = query.get("account") ?? "";
   const user = query.get("user") ?? "";
   const path = owner(account, user);
   const now = useNow();
@@ -268,7 +269,7 @@ export function Team({ account, query }: { account: string; query: URLSearchPara
             {user ? null : <Members rows={picture.shares.rows ?? []} account={account} />}
             {user ? null : (
               <p>
-                <a href={href(["team", account || "root", "month", month(now)])}>This month as a page to print</a>
+                <a href={href(["team", "month"], { account, month: month(now) })}>This month as a page to print</a>
                 {" · "}
                 <a href={href(["audit"], { subject: account })}>Edits of this account</a>
               </p>
