@@ -49,9 +49,12 @@ function Body({ route }: { route: Route }) {
       return <JobView id={subject ?? ""} query={route.query} />;
     default:
       return (
-        <p className="problem" role="alert">
-          There is no view “<Name>{view}</Name>”. <a href={href(["overview"])}>Go to the overview</a>
-        </p>
+        <>
+          <h1 tabIndex={-1}>There is no such view</h1>
+          <p className="problem" role="alert">
+            There is no view “<Name>{view}</Name>”. <a href={href(["overview"])}>Go to the overview</a>
+          </p>
+        </>
       );
   }
 }

@@ -58,7 +58,7 @@ function useSight(box: React.RefObject<HTMLDivElement>, height: number, count: n
 }
 
 // Moves the focus to the first link of a row, which may have to come into sight first.
-function focusRow(box: HTMLDivElement, index: number, height: number): void {
+function focusRow(box: HTMLDivElement, index: number, height: number, done: () => void): void {
   const top = index * height;
   const head = 40;
   if (top < box.scrollTop) box.scrollTop = top;
@@ -69,6 +69,7 @@ function focusRow(box: HTMLDivElement, index: number, height: number): void {
     requestAnimationFrame(() => {
       const row = box.querySelector<HTMLElement>(`[aria-rowindex="${index + 2}"]`);
       (row?.querySelector<HTMLElement>("a, button") ?? row)?.focus({ preventScroll: true });
+      done();
     }),
   );
 }
@@ -78,15 +79,20 @@ const STEPS: { [key: string]: number } = {
 };
 
 function useKeys(box: React.RefObject<HTMLDivElement>, height: number, count: number) {
+  const wanted = useRef<number>(); // the row that gets the focus in the next frame
   return (event: KeyboardEvent) => {
     const step = STEPS[event.key];
     if (step === undefined || event.ctrlKey || event.metaKey || event.altKey || !box.current) return;
     if (event.target instanceof HTMLInputElement || count === 0) return;
     const row = (event.target as HTMLElement).closest("[aria-rowindex]");
-    const present = row ? Number(row.getAttribute("aria-rowindex")) - 2 : step > 0 ? -1 : 0;
+    const focused = row ? Number(row.getAttribute("aria-rowindex")) - 2 : step > 0 ? -1 : 0;
+    const next = Math.max(0, Math.min(count - 1, (wanted.current ?? focused) + step));
     event.preventDefault();
     event.stopPropagation();
-    focusRow(box.current, Math.max(0, Math.min(count - 1, present + step)), height);
+    wanted.current = next;
+    focusRow(box.current, next, height, () => {
+      if (wanted.current === next) wanted.current = undefined;
+    });
   };
 }
 

@@ -35,24 +35,26 @@ async function load(account: string, from: string, to: string, signal: AbortSign
 
 function Lines({ rows, total }: { rows: UsageRow[]; total: number }) {
   return (
-    <table className="plain figures">
-      <thead>
-        <tr><th scope="col">Account</th><th scope="col">User</th><th scope="col">Product</th><th scope="col" className="number">GPU-hours</th></tr>
-      </thead>
-      <tbody>
-        {rows.map((row) => (
-          <tr key={`${row.account ?? ""}/${row.user ?? ""} ${row.product ?? ""}`}>
-            <th scope="row"><Name>{row.account}</Name></th>
-            <td className="text"><Name>{row.user}</Name></td>
-            <td className="text"><Name>{row.product}</Name></td>
-            <td>{fixed(hours(row.amount))}</td>
-          </tr>
-        ))}
-      </tbody>
-      <tfoot>
-        <tr><th scope="row">Total</th><td /><td /><td>{fixed(total)}</td></tr>
-      </tfoot>
-    </table>
+    <div className="scroll" tabIndex={0} role="region" aria-label="GPU-hours by user and product">
+      <table className="plain figures">
+        <thead>
+          <tr><th scope="col">Account</th><th scope="col">User</th><th scope="col">Product</th><th scope="col" className="number">GPU-hours</th></tr>
+        </thead>
+        <tbody>
+          {rows.map((row) => (
+            <tr key={`${row.account ?? ""}/${row.user ?? ""} ${row.product ?? ""}`}>
+              <th scope="row"><Name>{row.account}</Name></th>
+              <td className="text"><Name>{row.user}</Name></td>
+              <td className="text"><Name>{row.product}</Name></td>
+              <td>{fixed(hours(row.amount))}</td>
+            </tr>
+          ))}
+        </tbody>
+        <tfoot>
+          <tr><th scope="row">Total</th><td /><td /><td>{fixed(total)}</td></tr>
+        </tfoot>
+      </table>
+    </div>
   );
 }
 
