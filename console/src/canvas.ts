@@ -1,16 +1,21 @@
 // A canvas that fills its box at the resolution of the screen.
-import { RefObject, useEffect } from "react";
+import { RefObject, useEffect, useRef } from "react";
 
 export interface Size {
   width: number;
   height: number;
 }
 
-// Draws when `draw` changes and when the box changes its size, at most once a frame.
+// Draws when `draw` changes and when the box changes its size, once a frame. A change while a frame is
+// due does not put the frame off, so the canvas follows however fast the changes come.
 export function useCanvas(
   canvas: RefObject<HTMLCanvasElement>,
   draw: (context: CanvasRenderingContext2D, size: Size) => void,
 ): void {
+  const now = useRef(draw);
+  const ask = useRef<() => void>();
+  now.current = draw;
+  useEffect(() => ask.current?.(), [draw]);
   useEffect(() => {
     const element = canvas.current;
     const box = element?.parentElement;
@@ -28,19 +33,20 @@ export function useCanvas(
       }
       context.setTransform(scale, 0, 0, scale, 0, 0);
       context.clearRect(0, 0, size.width, size.height);
-      draw(context, size);
+      now.current(context, size);
     };
-    const ask = () => {
+    const soon = () => {
       if (!frame) frame = requestAnimationFrame(paint);
     };
-    ask();
-    const watcher = new ResizeObserver(ask);
+    ask.current = soon;
+    soon();
+    const watcher = new ResizeObserver(soon);
     watcher.observe(box);
     return () => {
       cancelAnimationFrame(frame);
       watcher.disconnect();
     };
-  }, [canvas, draw]);
+  }, [canvas]);
 }
 
 // Draws text that is cut to fit, and nothing if there is no room for three letters.

@@ -68,6 +68,23 @@ function drawGroup(pen: Pen, group: Group, depth: number): void {
     if (child.kind === "group") drawGroup(pen, child, depth + 1);
     else if (!outside(pen, child)) drawNode(pen, child);
   }
+  drawFarName(pen, group, x, y, width, height);
+}
+
+// From afar a group has no room for its title. The smallest group with room for a name in its middle gets
+// the name there.
+function drawFarName(pen: Pen, group: Group, x: number, y: number, width: number, height: number): void {
+  const { context, camera, colour } = pen;
+  const inner = Math.max(0, ...group.children.map((child) => child.width)) * camera.scale;
+  if (20 * camera.scale >= 9 || width < NAMES_FROM || height < 22 || inner >= NAMES_FROM || !group.name) return;
+  context.font = "11px system-ui, sans-serif";
+  const text = shown(group.name);
+  const room = Math.min(width - 8, context.measureText(text).width);
+  const left = x + (width - room) / 2;
+  context.fillStyle = colour("--ground");
+  context.fillRect(left - 4, y + height / 2 - 9, room + 8, 17);
+  context.fillStyle = colour("--strong");
+  fitText(context, text, left, y + height / 2 + 4, room + 1);
 }
 
 function drawNode(pen: Pen, leaf: Leaf): void {

@@ -37,6 +37,7 @@ const PAD = 4;
 const HEAD = 14; // room for a node's name
 const TITLE = 20; // room for a group's name
 const SLACK = 1.15; // rows are never quite full
+const EMPTY_COSTS = 1.2; // of an empty place, against a shape that is too wide or too high
 const LEVELS = ["rack", "block", "superpod", "level 4"];
 
 export function stateOf(node: Node): NodeState {
@@ -73,6 +74,21 @@ function newGroup(level: string, name: string): Group {
   return { kind: "group", level, name, children: [], nodes: 0, installed: 0, allocated: 0, x: 0, y: 0, width: 0, height: 0 };
 }
 
+// For children of one size: the width of a row that leaves few places empty and comes near `aspect`.
+function equalRoom(children: (Group | Leaf)[], aspect: number): number | undefined {
+  const { width, height } = children[0];
+  if (children.some((child) => child.width !== width || child.height !== height)) return undefined;
+  const n = children.length;
+  let best = { columns: 1, score: Infinity };
+  for (let columns = 1; columns <= n; columns += 1) {
+    const rows = Math.ceil(n / columns);
+    const shape = Math.abs(Math.log((columns * width) / (rows * height) / aspect));
+    const score = shape + EMPTY_COSTS * (1 - n / (columns * rows));
+    if (score < best.score) best = { columns, score };
+  }
+  return best.columns * (width + PAD);
+}
+
 // Places the children in rows, so that the box is about `aspect` times as wide as high.
 function pack(group: Group, aspect: number): void {
   for (const child of group.children) if (child.kind === "group") pack(child, 1.7);
@@ -80,7 +96,7 @@ function pack(group: Group, aspect: number): void {
   if (group.children[0]?.kind === "group") group.children.sort((a, b) => b.height - a.height);
   const area = group.children.reduce((sum, child) => sum + (child.width + PAD) * (child.height + PAD), 0);
   const widest = Math.max(...group.children.map((child) => child.width));
-  const room = Math.max(widest, Math.sqrt(area * aspect) * SLACK);
+  const room = Math.max(widest, equalRoom(group.children, aspect) ?? Math.sqrt(area * aspect) * SLACK);
   let [x, y, high, wide] = [PAD, TITLE, 0, 0];
   for (const child of group.children) {
     if (x > PAD && x + child.width > room + PAD) {

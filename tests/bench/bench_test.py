@@ -85,8 +85,8 @@ class BenchTest(unittest.TestCase):
 
     def test_rows_that_are_not_in_this_version_say_so(self):
         _, rows, said = self.run_with({"a": [prints(row("x"))]})
-        self.assertEqual(rows["console_frame_ms"]["value"], None)
-        self.assertEqual(rows["console_frame_ms"]["what_the_limit_is"], "not in this version")
+        self.assertEqual(rows["fleet_map_ms"]["value"], None)
+        self.assertEqual(rows["fleet_map_ms"]["what_the_limit_is"], "not in this version")
         self.assertIn("not in this version", said)
 
     def test_one_part_alone(self):

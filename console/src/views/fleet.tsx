@@ -2,7 +2,7 @@
 import { useMemo } from "react";
 import type { Node, PlanJob } from "subak-api";
 import { call, pages } from "../call";
-import { Bar, Facts, JobLink, Name, OwnerLink, useNow, View } from "../parts";
+import { Bar, Facts, Gpus, JobLink, Name, OwnerLink, useNow, View } from "../parts";
 import { useRead } from "../read";
 import { href, refine } from "../route";
 import { Column, Table } from "../table";
@@ -102,7 +102,7 @@ function Chosen({ node, on, now }: { node: Node; on: PlanJob[]; now: number }) {
           <JobLink id={job.job?.id} name={job.job?.spec?.name} />{" "}
           <OwnerLink account={job.job?.spec?.account} user={job.job?.spec?.user} />{" "}
           <span className="figures">
-            {gpus(job.job?.milligpu)} GPUs on {plural(job.nodeCount ?? 0, "node")}
+            <Gpus milligpu={job.job?.milligpu} /> on {plural(job.nodeCount ?? 0, "node")}
             {job.end ? `, until ${time(job.end, now)}` : ""}
           </span>
         </li>

@@ -8,7 +8,7 @@ import { useRead } from "../read";
 import { refine } from "../route";
 import { Column, Table } from "../table";
 import { count, duration, gpus, instant, int, millis, plural, relative, sentence, shown, time, word } from "../text";
-import { Ranking } from "./ranking";
+import { accountHref, Ranking } from "./ranking";
 import { Timeline } from "./timeline";
 
 // Returns the gang in the words of the command line: "4x8 mig-1g.10gb, nvlink".
@@ -65,12 +65,21 @@ function Need({ reason }: { reason: WaitReason }) {
   );
 }
 
+// Reasons whose subject is an account.
+const OF_ACCOUNTS = new Set(["OnHold", "WaitingForQuota", "ExceedsMaxQuota", "BudgetSpent"]);
+
+function Subject({ reason }: { reason: WaitReason }) {
+  const subject = reason.subject ?? "";
+  if (!OF_ACCOUNTS.has(reason.token ?? "") || !/^[\w.\/-]+$/.test(subject)) return <Name>{subject}</Name>;
+  return <a href={accountHref(subject)}><Name>{subject}</Name></a>;
+}
+
 function Reasons({ reasons }: { reasons: WaitReason[] }) {
   return (
     <ol className="reasons">
       {reasons.map((reason, i) => (
         <li key={i}>
-          <b>{shown(reason.token)}</b> <Name>{reason.subject}</Name> <Need reason={reason} />
+          <b>{shown(reason.token)}</b> <Subject reason={reason} /> <Need reason={reason} />
           <p><bdi>{sentence(reason.detail)}</bdi></p>
           <Blockers reason={reason} />
         </li>
@@ -198,7 +207,7 @@ function Pods({ job, now }: { job: Job; now: number }) {
           most={12}
           empty=""
         />
-      ) : null}
+      ) : <p className="weak">No pod has a node yet.</p>}
     </section>
   );
 }
