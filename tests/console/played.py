@@ -142,8 +142,8 @@ class Browser:
         self.driver = webdriver.Chrome(service=Service(shutil.which("chromedriver")), options=options)
         self.driver.set_script_timeout(WAIT_S)
 
-    def look(self, width, colours):
-        size = {"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": width < 600}
+    def look(self, width, colours, height=900):
+        size = {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": width < 600}
         self.driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", size)
         features = [
             {"name": "prefers-color-scheme", "value": colours},
