@@ -17,6 +17,11 @@ export class CallError extends Error {
   }
 }
 
+let received = 0;
+
+// Returns how many letters of answers came since the page was opened.
+export const receivedInAll = (): number => received;
+
 async function problem(reply: Response): Promise<CallError> {
   const text = await reply.text();
   try {
@@ -48,8 +53,10 @@ export async function call<M extends keyof Methods>(
   }
   if (!reply.ok) throw await problem(reply);
   const sequence = reply.headers.get("subak-sequence");
+  const text = await reply.text();
+  received += text.length;
   return {
-    value: (await reply.json()) as Methods[M][1],
+    value: JSON.parse(text) as Methods[M][1],
     sequence: sequence === null ? undefined : Number(sequence),
   };
 }

@@ -81,7 +81,7 @@ export function Help({ close }: { close: () => void }) {
       </table>
       <p>
         <label>
-          <input type="checkbox" checked={off} onChange={change} /> Keys of single letters are off
+          <input type="checkbox" checked={off} onChange={change} /> Turn off keys of single letters
         </label>
       </p>
       <p>

@@ -2,6 +2,8 @@
 // stream, each tab reads every five seconds.
 
 type Listener = () => void;
+// `forced`: a person asked for it.
+type NewsListener = (forced: boolean) => void;
 
 export type LiveState = "live" | "polling";
 
@@ -9,7 +11,7 @@ const POLL_MS = 5000;
 const LEAST_MS = 1000;
 const TOPIC = "sequence"; // the number of the last fact: any change of the state
 
-const listeners = new Set<Listener>();
+const listeners = new Set<NewsListener>();
 const stateListeners = new Set<Listener>();
 let state: LiveState = "polling";
 let lastTell = 0;
@@ -29,7 +31,7 @@ function tell(): void {
   pending = window.setTimeout(() => {
     pending = undefined;
     lastTell = Date.now();
-    for (const listener of [...listeners]) listener();
+    for (const listener of [...listeners]) listener(false);
   }, wait);
 }
 
@@ -82,7 +84,7 @@ export function startLive(): void {
   lead();
 }
 
-export function onNews(listener: Listener): () => void {
+export function onNews(listener: NewsListener): () => void {
   listeners.add(listener);
   return () => listeners.delete(listener);
 }
@@ -95,6 +97,5 @@ export function onLiveState(listener: Listener): () => void {
 export const liveState = (): LiveState => state;
 
 export const readNow = (): void => {
-  lastTell = 0;
-  tell();
+  for (const listener of [...listeners]) listener(true);
 };

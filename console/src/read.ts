@@ -1,6 +1,6 @@
 // Reads what a view shows, and reads it again when the service has news.
 import { useEffect, useRef, useState } from "react";
-import { Answer, CallError } from "./call";
+import { Answer, CallError, receivedInAll } from "./call";
 import { onNews } from "./live";
 
 export interface Read<T> {
@@ -17,6 +17,9 @@ function asError(error: unknown): CallError {
   return error instanceof CallError ? error : new CallError("internal", String(error));
 }
 
+// The most that a view reads in a second, on average: after a large answer it waits longer.
+const LETTERS_PER_MS = 150;
+
 // Calls `load` now, whenever `key` changes, and (with `live`) when there is news. While one read
 // runs, no other begins; news meanwhile leads to one more read.
 export function useRead<T>(
@@ -31,12 +34,23 @@ export function useRead<T>(
     const ended = new AbortController();
     let busy = false;
     let again = false;
-    const run = async () => {
+    let notBefore = 0;
+    let timer: number | undefined;
+    const run = async (forced = false) => {
       if (busy) {
         again = true;
         return;
       }
+      const wait = notBefore - Date.now();
+      if (!forced && wait > 0) {
+        timer ??= window.setTimeout(() => void run(true), wait);
+        return;
+      }
+      window.clearTimeout(timer);
+      timer = undefined;
       busy = true;
+      const begin = Date.now();
+      const before = receivedInAll();
       try {
         const answer = await loader.current(ended.signal);
         if (ended.signal.aborted) return;
@@ -49,6 +63,7 @@ export function useRead<T>(
         }));
       } finally {
         busy = false;
+        notBefore = begin + (receivedInAll() - before) / LETTERS_PER_MS;
       }
       if (again && !ended.signal.aborted) {
         again = false;
@@ -56,9 +71,10 @@ export function useRead<T>(
       }
     };
     void run();
-    const stop = live ? onNews(() => void run()) : () => undefined;
+    const stop = live ? onNews((forced) => void run(forced)) : () => undefined;
     return () => {
       stop();
+      window.clearTimeout(timer);
       ended.abort();
     };
   }, [key, live]);

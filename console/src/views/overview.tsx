@@ -66,6 +66,7 @@ function Use({ cluster }: { cluster: Cluster }) {
 function Warnings({ status }: { status: Status }) {
   const warnings = [...(status.warnings ?? [])];
   if (status.state !== "serving") warnings.unshift(`The service does not serve all calls: ${status.state ?? ""}.`);
+  if (!status.leader) warnings.unshift(`This replica does not lead. Its figures are ${duration(millis(status.pictureAge))} old.`);
   if (!status.clockBelieved) warnings.push("The wall clock has jumped, and the service does not follow it.");
   const residual = int(status.billResidual?.gpuSeconds) || int(status.billResidual?.restMilligpuMs);
   if (residual) warnings.push("The ledger does not charge all GPU time that nodes had allocated.");
@@ -87,7 +88,7 @@ function Service({ status, now }: { status: Status; now: number }) {
       rows={[
         ["State", status.state],
         ["Leader", <Name>{leader}</Name>],
-        ["Age of the picture", status.leader ? "current" : duration(millis(status.pictureAge))],
+        ["Age of the figures", status.leader ? "current" : duration(millis(status.pictureAge))],
         ["Up since", started === undefined ? "" : relative(started, now)],
         ["Last pass", duration(millis(status.lastPass))],
         ["Last commit", duration(millis(status.lastCommit))],

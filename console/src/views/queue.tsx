@@ -1,6 +1,6 @@
 // The whole queue in its order, with the first reason of each job and its start estimate.
 import { useCallback, useEffect, useMemo, useRef, useState } from "react";
-import type { ListQueueResponse, QueueRow } from "subak-api";
+import type { ListQueueResponse, QueueRow, Status } from "subak-api";
 import { call } from "../call";
 import { JobLink, Name, OwnerLink, Start, useNow, View } from "../parts";
 import { useRead } from "../read";
@@ -8,7 +8,8 @@ import { refine } from "../route";
 import { Column, Table } from "../table";
 import { count, duration, gpus, int, millis, plural, shown } from "../text";
 
-const PAGE = 500;
+const FIRST = 100; // rows of the first page, which is read again with each news
+const PAGE = 500; // rows of later pages
 const KEPT_LIVE = 1000; // with more rows, the page reads again only on demand
 const MOST_FILTERED = 20_000; // rows that a filter looks at
 
@@ -19,9 +20,12 @@ interface Part {
   time?: string;
   forecastTime?: string;
   unsettled: number;
+  // The number of all rows. Unset: not known.
+  total?: number;
 }
 
-const partOf = (page: ListQueueResponse, before: QueueRow[]): Part => ({
+const partOf = (page: ListQueueResponse, before: QueueRow[], total?: number): Part => ({
+  total,
   rows: [...before, ...(page.rows ?? [])],
   token: page.nextPageToken ?? "",
   time: page.time,
@@ -67,19 +71,25 @@ function columns(now: number): Column<QueueRow>[] {
   ];
 }
 
+// The number of all jobs that have a row in the queue.
+const waitingOf = (status: Status): number =>
+  int(status.jobsQueued) + int(status.jobsPaused) + int(status.jobsIncomplete);
+
 // The queue of one account, page by page.
 function useQueue(account: string, all: boolean) {
-  const wanted = useRef(PAGE);
+  const wanted = useRef(FIRST);
   const [more, setMore] = useState<{ account: string; part?: Part }>({ account });
   const [reading, setReading] = useState(false);
   const first = useRead(`queue ${account}`, async (signal) => {
+    const status = account ? undefined : await call("AdminService/GetStatus", {}, signal);
+    const total = status ? waitingOf(status.value) : undefined;
     let part = partOf({}, []);
     let sequence: number | undefined;
     do {
-      const request = { account, pageSize: PAGE, pageToken: part.token };
+      const request = { account, pageSize: part.token ? PAGE : FIRST, pageToken: part.token };
       const answer = await call("JobService/ListQueue", request, signal);
       sequence ??= answer.sequence;
-      part = partOf(answer.value, part.rows);
+      part = partOf(answer.value, part.rows, total);
     } while (part.token && part.rows.length < Math.min(wanted.current, KEPT_LIVE));
     return { value: part, sequence };
   });
@@ -91,7 +101,7 @@ function useQueue(account: string, all: boolean) {
     const request = { account, pageSize: PAGE, pageToken: part.token };
     call("JobService/ListQueue", request)
       .then((answer) => {
-        const longer = partOf(answer.value, part.rows);
+        const longer = partOf(answer.value, part.rows, part.total);
         wanted.current = longer.rows.length;
         setMore({ account, part: longer });
       })
@@ -102,7 +112,7 @@ function useQueue(account: string, all: boolean) {
     if (all && part?.token && part.rows.length < MOST_FILTERED) next();
   }, [all, part, next]);
   const again = () => {
-    wanted.current = PAGE;
+    wanted.current = FIRST;
     setMore({ account });
   };
   return { read: first, part, next, beyond: Boolean(beyond), again };
@@ -167,7 +177,8 @@ function useSettled(value: string): string {
 }
 
 function sentence(shownRows: number, part: Part, filtered: boolean): string {
-  const read = count(part.rows.length) + (part.token ? "+" : "");
+  const more = part.token !== "";
+  const read = more && part.total ? count(Math.max(part.total, part.rows.length)) : count(part.rows.length) + (more ? "+" : "");
   const what = filtered ? `${plural(shownRows, "job")} of ${read} waiting` : `${read} waiting`;
   return what + (part.unsettled ? `, ${part.unsettled} starting or ending` : "");
 }
@@ -206,7 +217,7 @@ export function Queue({ query }: { query: URLSearchParams }) {
             rowKey={(row) => row.job?.id ?? ""}
             height={46}
             phoneHeight={96}
-            total={part.token ? rows.length + 1 : rows.length}
+            total={part.token ? Math.max(part.total ?? 0, rows.length + 1) : rows.length}
             onEnd={part.token ? next : undefined}
             empty={filtered || account ? "No job that waits fits the filters." : "Nothing waits."}
           />

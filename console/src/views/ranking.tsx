@@ -33,7 +33,7 @@ function Level({ step, level }: { step: RankStep; level: number }) {
         <table className="plain figures">
           <thead>
             <tr>
-              {["", "Account", "Share", "Target", "Has", "½ next", "(has + ½ next) / target", "Quota", "Used", "Above quota"].map((title) => (
+              {["", "Account", "Share", "Target", "Has", "½ next", "Compared", "Quota", "Used", "Above quota"].map((title) => (
                 <th key={title} scope="col" className={title && title !== "Account" ? "number" : ""}>{title || <span className="unseen">Place</span>}</th>
               ))}
             </tr>
@@ -76,7 +76,7 @@ export function Ranking({ steps }: { steps: RankStep[] }) {
       <h2 id="ranking">What decides its position</h2>
       <p className="weak">
         The first row of each table comes first. Share and target are parts of the whole fleet. Where no quota
-        covers the next job, the lower (has + ½ next) / target comes first.
+        covers the next job, the order compares (has + ½ next) / target: the lower figure comes first.
       </p>
       {steps.map((step, level) => <Level key={level} step={step} level={level} />)}
     </section>
