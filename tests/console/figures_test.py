@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Figures of the pages equal those of the command line, at the same fact.
 
-  figures_test.py SUBAK_PLAY SUBAKD SUBAK TREE BUNDLE
+  figures_test.py SUBAK_PLAY SUBAKD SUBAK TREE PAGES
 
 The played cluster runs for a while, then its player is stopped, so that the state stays as it is.
 """
@@ -17,7 +17,7 @@ import unittest
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 from played import Browser, Played, until  # noqa: E402
 
-PLAY, SERVICE, CLI, TREE, BUNDLE = sys.argv[1:6]
+PLAY, SERVICE, CLI, TREE, PAGES = sys.argv[1:6]
 del sys.argv[1:6]
 
 LEAST_FACTS = 600
@@ -32,7 +32,7 @@ def gpus(milligpu):
 class Figures(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
-        cls.played = Played(PLAY, SERVICE, CLI, TREE, BUNDLE)
+        cls.played = Played(PLAY, SERVICE, CLI, TREE, PAGES)
         cls.addClassCleanup(cls.played.stop)
         cls.browser = Browser(cls.played.url)
         cls.addClassCleanup(cls.browser.stop)

@@ -13,6 +13,7 @@ import time
 import urllib.request
 
 WAIT_S = 90  # of what must happen at all: other work may share the machine
+OWN = "-"
 START_S = 240  # of the start of a program
 
 CONFIG = """
@@ -61,7 +62,8 @@ def until(what, test, seconds=WAIT_S):
 
 
 class Played:
-    """subak-play with its service, and console/dev_server.py. All listen on free ports of loopback."""
+    """subak-play with its service, and console/dev_server.py. All listen on free ports of loopback.
+    `bundle`: the folder whose pages the development server shows; OWN: the service shows its own."""
 
     def __init__(self, play, service, cli, tree, bundle):
         self.cli = cli
@@ -74,10 +76,11 @@ class Played:
         state = os.path.join(self.folder, "state")
         server = os.path.join(tree, "console", "dev_server.py")
         try:
-            self.grpc = self.start(r"gRPC +(127\.0\.0\.1:\d+)", play, "--service", service, config, state, "60")
-            self.url = self.start(
-                r"(http://127\.0\.0\.1:\d+)/", sys.executable, server, "--grpc", self.grpc, "--listen", "127.0.0.1:0", "--bundle", bundle
-            )
+            addresses = r"console +(http://127\.0\.0\.1:\d+)/\s+gRPC +(127\.0\.0\.1:\d+)"
+            self.url, self.grpc = self.start(addresses, play, "--service", service, config, state, "60")
+            if bundle != OWN:
+                where = ("--grpc", self.grpc, "--listen", "127.0.0.1:0", "--bundle", bundle)
+                (self.url,) = self.start(r"(http://127\.0\.0\.1:\d+)/", sys.executable, server, *where)
         except BaseException:
             self.stop()
             raise
@@ -94,7 +97,7 @@ class Played:
                 printed = file.read()
             found = re.search(pattern, printed)
             if found:
-                return found.group(1)
+                return found.groups()
             if process.poll() is not None or time.monotonic() > end:
                 raise AssertionError(f"{command[0]} does not start; it printed:\n{printed}")
             time.sleep(0.1)
@@ -102,7 +105,8 @@ class Played:
     def call(self, method, request):
         """A call of the API as a browser makes it: the answer, and its sequence."""
         data = json.dumps(request).encode()
-        with urllib.request.urlopen(f"{self.url}/subak.v1.{method}", data, timeout=WAIT_S) as reply:
+        call = urllib.request.Request(f"{self.url}/subak.v1.{method}", data, {"Content-Type": "application/json"})
+        with urllib.request.urlopen(call, timeout=WAIT_S) as reply:
             return json.load(reply), int(reply.headers["subak-sequence"])
 
     def subak(self, *arguments):

@@ -1,7 +1,9 @@
 #!/usr/bin/env python3
 """Every view of the console on a real service, in Debian's Chromium.
 
-  views_test.py SUBAK_PLAY SUBAKD SUBAK TREE BUNDLE SHOTS
+  views_test.py SUBAK_PLAY SUBAKD SUBAK TREE PAGES SHOTS
+
+PAGES is a folder with a bundle, or - for the console that the service has in itself.
 
 Opens each view light and dark, on 1280 and on 390 pixels. Checks the browser's console (which has the
 reports of the Content-Security-Policy), the rules of accessibility.js, the number of elements, and that
@@ -15,7 +17,7 @@ import unittest
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 from played import Browser, Keys, Played, until  # noqa: E402
 
-PLAY, SERVICE, CLI, TREE, BUNDLE, SHOTS = sys.argv[1:7]
+PLAY, SERVICE, CLI, TREE, PAGES, SHOTS = sys.argv[1:7]
 del sys.argv[1:7]
 
 MOST_ELEMENTS = 3000
@@ -35,7 +37,7 @@ class Views(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
         os.makedirs(SHOTS, exist_ok=True)
-        cls.played = Played(PLAY, SERVICE, CLI, TREE, BUNDLE)
+        cls.played = Played(PLAY, SERVICE, CLI, TREE, PAGES)
         cls.addClassCleanup(cls.played.stop)
         cls.browser = Browser(cls.played.url)
         cls.addClassCleanup(cls.browser.stop)
