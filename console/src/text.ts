@@ -140,3 +140,42 @@ export function month(ms: number): string {
   const date = new Date(ms);
   return `${date.getUTCFullYear()}-${two(date.getUTCMonth() + 1)}`;
 }
+
+// Turns a mask of GPU indexes into "0-3, 6".
+export function maskText(mask: string | undefined): string {
+  let bits = BigInt(mask ?? "0");
+  const parts: string[] = [];
+  for (let at = 0; bits > 0n; ) {
+    if (!(bits & 1n)) {
+      bits >>= 1n;
+      at += 1;
+      continue;
+    }
+    const from = at;
+    while (bits & 1n) {
+      bits >>= 1n;
+      at += 1;
+    }
+    parts.push(from === at - 1 ? String(from) : `${from}-${at - 1}`);
+  }
+  return parts.join(", ");
+}
+
+// Splits a record such as "path=ml shares=3" into its fields.
+export function fieldsOf(record: string | undefined): Map<string, string> {
+  const fields = new Map<string, string>();
+  for (const part of (record ?? "").split(/ (?=[\w.]+=)/)) {
+    const at = part.indexOf("=");
+    if (at > 0) fields.set(part.slice(0, at), part.slice(at + 1));
+    else if (part) fields.set(part, "");
+  }
+  return fields;
+}
+
+// Returns the first instants of a month ("2026-03") and of the next one. Undefined: not a month.
+export function bounds(month: string): { from: Date; to: Date } | undefined {
+  const found = /^(\d{4})-(\d{2})$/.exec(month);
+  if (!found || Number(found[2]) < 1 || Number(found[2]) > 12) return undefined;
+  const at = (step: number) => new Date(Date.UTC(Number(found[1]), Number(found[2]) - 1 + step));
+  return { from: at(0), to: at(1) };
+}

@@ -6,7 +6,7 @@ import { Name, useMedia, useNow, View } from "../parts";
 import { useRead } from "../read";
 import { href, refine } from "../route";
 import { Column, PHONE, Table } from "../table";
-import { instant, relative, shown, time } from "../text";
+import { fieldsOf, instant, relative, shown, time } from "../text";
 
 const PAGE = 200;
 
@@ -36,17 +36,6 @@ const columns = (now: number): Column<AuditEntry>[] => [
   { title: "Subject", width: "minmax(8rem, 1fr)", phone: "right", cell: (entry) => <Subject name={entry.subject} /> },
   { title: "Why", width: "minmax(8rem, 1.2fr)", phone: "full", cell: (entry) => <Name>{entry.reason}</Name> },
 ];
-
-// Splits a record such as "path=ml shares=3" into its fields.
-export function fieldsOf(record: string | undefined): Map<string, string> {
-  const fields = new Map<string, string>();
-  for (const part of (record ?? "").split(/ (?=[\w.]+=)/)) {
-    const at = part.indexOf("=");
-    if (at > 0) fields.set(part.slice(0, at), part.slice(at + 1));
-    else if (part) fields.set(part, "");
-  }
-  return fields;
-}
 
 function Change({ entry, now }: { entry: AuditEntry; now: number }) {
   const before = fieldsOf(entry.before);

@@ -7,7 +7,7 @@ import { Blockers, Facts, Gpus, JobLink, Name, NodeLink, OwnerLink, Start, State
 import { useRead } from "../read";
 import { refine } from "../route";
 import { Column, Table } from "../table";
-import { count, duration, gpus, instant, int, millis, plural, relative, sentence, shown, time, word } from "../text";
+import { count, duration, gpus, instant, int, maskText, millis, plural, relative, sentence, shown, time, word } from "../text";
 import { accountHref, Ranking } from "./ranking";
 import { Timeline } from "./timeline";
 
@@ -157,26 +157,6 @@ function Found({ id, asked }: { id: string; asked: number }) {
       </ul>
     </div>
   );
-}
-
-// Turns a mask of GPU indexes into "0-3, 6".
-export function maskText(mask: string | undefined): string {
-  let bits = BigInt(mask ?? "0");
-  const parts: string[] = [];
-  for (let at = 0; bits > 0n; ) {
-    if (!(bits & 1n)) {
-      bits >>= 1n;
-      at += 1;
-      continue;
-    }
-    const from = at;
-    while (bits & 1n) {
-      bits >>= 1n;
-      at += 1;
-    }
-    parts.push(from === at - 1 ? String(from) : `${from}-${at - 1}`);
-  }
-  return parts.join(", ");
 }
 
 function podColumns(now: number): Column<JobPod>[] {

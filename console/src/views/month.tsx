@@ -4,7 +4,7 @@ import { call } from "../call";
 import { Name, View } from "../parts";
 import { useRead } from "../read";
 import { href } from "../route";
-import { count, day, hours, instant, month as monthOf, owner, shown } from "../text";
+import { bounds, count, day, hours, instant, month as monthOf, owner, shown } from "../text";
 
 interface Picture {
   lines: ReportUsageResponse;
@@ -13,14 +13,6 @@ interface Picture {
 }
 
 const fixed = (value: number) => value.toLocaleString("en", { minimumFractionDigits: 2, maximumFractionDigits: 2 });
-
-// Returns the first instants of a month ("2026-03") and of the next one. Undefined: not a month.
-export function bounds(month: string): { from: Date; to: Date } | undefined {
-  const found = /^(\d{4})-(\d{2})$/.exec(month);
-  if (!found || Number(found[2]) < 1 || Number(found[2]) > 12) return undefined;
-  const at = (step: number) => new Date(Date.UTC(Number(found[1]), Number(found[2]) - 1 + step));
-  return { from: at(0), to: at(1) };
-}
 
 async function load(account: string, from: string, to: string, signal: AbortSignal) {
   const period = { account, from, to };
