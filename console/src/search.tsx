@@ -11,60 +11,73 @@ interface Hit {
   to: string;
 }
 
-const MOST_ROWS = 5000; // rows of each kind that one search looks at
+const MOST_ROWS = 5000; // rows of each kind that a search looks at
 const MOST_HITS = 8;
-const KEEP_MS = 30_000;
 const JOB_ID = /^\d+-\d+$/;
 
-// What a search looks at, read once and kept for half a minute.
-interface Index {
+// What a search looks at, of one kind. It is read once and kept for a while.
+interface Source {
+  keepMs: number;
+  read: () => Promise<{ hits: Hit[]; more: boolean }>;
   at: number;
   hits: Hit[];
+  more: boolean;
+  pending?: Promise<void>;
 }
 
-let index: Promise<Index> | undefined;
-let indexAt = 0;
-
-async function read(): Promise<Index> {
-  const [shares, status, jobs] = await Promise.all([
-    call("AccountService/ListShares", { pageSize: MOST_ROWS }),
-    call("AdminService/GetStatus", {}),
-    pages("JobService/ListJobs", { pageSize: 1000 }, MOST_ROWS, (page) => page.jobs),
-  ]);
+async function readAccounts() {
+  const shares = await call("AccountService/ListShares", { pageSize: MOST_ROWS });
   const hits: Hit[] = (shares.value.rows ?? []).map((row) => ({
     kind: row.user ? "user" : "account",
     text: owner(row.account, row.user),
     more: "",
     to: teamHref(row.account, row.user),
   }));
-  for (const page of jobs.value.all) {
-    for (const job of page.jobs ?? []) {
-      const who = owner(job.spec?.account, job.spec?.user);
-      const to = href(["job", job.id ?? ""]);
-      hits.push({ kind: "job", text: job.id ?? "", more: `${job.spec?.name ?? ""} ${who}`, to });
-    }
-  }
-  for (const cluster of status.value.clusters ?? []) {
-    const request = { cluster: cluster.name, pageSize: 1000 };
-    const nodes = await pages("ClusterService/ListNodes", request, MOST_ROWS, (page) => page.nodes);
-    for (const page of nodes.value.all) {
-      for (const node of page.nodes ?? []) {
-        const name = node.spec?.name ?? "";
-        const to = href(["fleet"], { cluster: cluster.name, node: name });
-        hits.push({ kind: "node", text: name, more: cluster.name ?? "", to });
-      }
-    }
-  }
-  return { at: Date.now(), hits };
+  return { hits, more: Boolean(shares.value.nextPageToken) };
 }
 
-function indexNow(): Promise<Index> {
-  if (!index || Date.now() - indexAt > KEEP_MS) {
-    indexAt = Date.now();
-    index = read();
-    index.catch(() => (index = undefined));
+async function readJobs() {
+  const jobs = await pages("JobService/ListJobs", { pageSize: 1000 }, MOST_ROWS, (page) => page.jobs);
+  const hits: Hit[] = jobs.value.all.flatMap((page) => page.jobs ?? []).map((job) => ({
+    kind: "job",
+    text: job.id ?? "",
+    more: `${job.spec?.name ?? ""} ${owner(job.spec?.account, job.spec?.user)}`,
+    to: href(["job", job.id ?? ""]),
+  }));
+  return { hits, more: jobs.value.more };
+}
+
+async function readNodes() {
+  const clusters = await call("ClusterService/ListClusters", {});
+  const hits: Hit[] = [];
+  let more = false;
+  for (const { name: cluster } of clusters.value.clusters ?? []) {
+    const nodes = await pages("ClusterService/ListNodes", { cluster, pageSize: 1000 }, MOST_ROWS, (page) => page.nodes);
+    more ||= nodes.value.more;
+    for (const node of nodes.value.all.flatMap((page) => page.nodes ?? [])) {
+      const name = node.spec?.name ?? "";
+      hits.push({ kind: "node", text: name, more: cluster ?? "", to: href(["fleet"], { cluster, node: name }) });
+    }
   }
-  return index;
+  return { hits, more };
+}
+
+const source = (keepMs: number, read: Source["read"]): Source => ({ keepMs, read, at: 0, hits: [], more: false });
+
+const SOURCES = [source(30_000, readAccounts), source(30_000, readJobs), source(300_000, readNodes)];
+
+// Reads the sources that are too old. Calls `changed` as each one comes.
+function refresh(changed: () => void): Promise<unknown> {
+  return Promise.all(
+    SOURCES.map((one) => {
+      if (Date.now() - one.at < one.keepMs) return undefined;
+      one.pending ??= one
+        .read()
+        .then((got) => void Object.assign(one, got, { at: Date.now() }))
+        .finally(() => (one.pending = undefined));
+      return one.pending.then(changed);
+    }),
+  );
 }
 
 // Orders the hits: those whose text is or begins with the words come first.
@@ -90,16 +103,23 @@ function useHits(words: string): { hits: Hit[]; note: string } {
       setState({ hits: [], note: "" });
       return undefined;
     }
+    const show = (done: boolean) => {
+      if (ended) return;
+      const hits = find(SOURCES.flatMap((one) => one.hits), words);
+      // A job that has ended is in no list.
+      if (JOB_ID.test(words) && !hits.some((hit) => hit.text === words)) {
+        hits.unshift({ kind: "job", text: words, more: "", to: href(["job", words]) });
+      }
+      const limit = SOURCES.some((one) => one.more) ? ` among the first ${MOST_ROWS} of each kind` : "";
+      setState({ hits, note: hits.length ? "" : done ? `Nothing has this name${limit}.` : "Searching …" });
+    };
     const ask = async () => {
       try {
-        const hits = find((await indexNow()).hits, words);
-        // A job that has ended is in no list.
-        if (JOB_ID.test(words) && !hits.some((hit) => hit.text === words)) {
-          hits.unshift({ kind: "job", text: words, more: "", to: href(["job", words]) });
-        }
-        if (!ended) setState({ hits, note: hits.length ? "" : "Nothing has this name." });
+        show(false);
+        await refresh(() => show(false));
+        show(true);
       } catch (error) {
-        if (!ended) setState({ hits: [], note: String((error as Error).message) });
+        if (!ended) setState({ hits: [], note: shown((error as Error).message) });
       }
     };
     const timer = window.setTimeout(() => void ask(), 80);

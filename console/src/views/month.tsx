@@ -6,6 +6,8 @@ import { useRead } from "../read";
 import { href } from "../route";
 import { bounds, count, day, hours, instant, month as monthOf, owner, shown } from "../text";
 
+const MOST_LINES = 400; // on the page; the command prints all
+
 interface Picture {
   lines: ReportUsageResponse;
   days: ReportUsageResponse;
@@ -33,7 +35,7 @@ function Lines({ rows, total }: { rows: UsageRow[]; total: number }) {
           <tr><th scope="col">Account</th><th scope="col">User</th><th scope="col">Product</th><th scope="col" className="number">GPU-hours</th></tr>
         </thead>
         <tbody>
-          {rows.map((row) => (
+          {rows.slice(0, MOST_LINES).map((row) => (
             <tr key={`${row.account ?? ""}/${row.user ?? ""} ${row.product ?? ""}`}>
               <th scope="row"><Name>{row.account}</Name></th>
               <td className="text"><Name>{row.user}</Name></td>
@@ -88,7 +90,8 @@ function Statement({ picture }: { picture: Picture }) {
       <h2>By day</h2>
       <Days usage={days} />
       <p className="weak">
-        The sums cover {count((lines.rows ?? []).length)} groups. The command subak usage statement prints the statement with
+        The sums cover {count((lines.rows ?? []).length)} groups
+        {(lines.rows ?? []).length > MOST_LINES ? `, of which the first ${MOST_LINES} are listed` : ""}. The command subak usage statement prints the statement with
         prices and the checksum over its entries.
       </p>
     </>

@@ -9,6 +9,7 @@ import {
 } from "../text";
 
 const FIRST = 8; // rows of the queue
+const MOST_ACCOUNTS = 20; // those that hold the most
 
 interface Picture {
   status: Status;
@@ -141,9 +142,10 @@ function Shares({ rows }: { rows: ShareRow[] }) {
   const first = rows.filter((row) => row.account && !row.account.includes("."));
   const held = (row: ShareRow) => int(row.runningMilligpu) + int(row.heldMilligpu);
   const all = first.reduce((sum, row) => sum + held(row), 0);
+  const most = [...first].sort((a, b) => held(b) - held(a)).slice(0, MOST_ACCOUNTS);
   return (
     <ul className="shares">
-      {first.map((row) => (
+      {most.map((row) => (
         <li key={row.account}>
           <OwnerLink account={row.account} />
           <Bar whole={1} parts={[{ className: "runs", value: all ? held(row) / all : 0 }]} />
@@ -154,6 +156,7 @@ function Shares({ rows }: { rows: ShareRow[] }) {
           </span>
         </li>
       ))}
+      {first.length > most.length ? <li><a href={href(["teams"])}>{first.length - most.length} more accounts</a></li> : null}
     </ul>
   );
 }
