@@ -118,17 +118,23 @@ function drawNode(pen: Pen, leaf: Leaf): void {
   }
 }
 
-// A node that is too small for its GPUs: its used part from below, on the ground of its state.
+// A node that is too small for its GPUs: its used part from below, on the ground of its state. The ground
+// of a node that takes no pods is seen even if all GPUs are in use.
 function drawSmall(pen: Pen, leaf: Leaf, x: number, y: number, width: number, height: number): void {
   const { context, fills } = pen;
   const installed = Math.max(1, int(leaf.node.installedMilligpu));
-  const used = Math.min(1, int(leaf.node.allocatedMilligpu) / installed);
-  context.fillStyle = leaf.state === "ready" ? (leaf.reserved ? fills.idle : fills.free) : fills[leaf.state];
+  const most = leaf.state === "ready" ? 1 : 0.7;
+  const used = Math.min(most, int(leaf.node.allocatedMilligpu) / installed);
   const gap = width > 4 ? 0.5 : 0;
-  context.fillRect(x + gap, y + gap, width - 2 * gap, height - 2 * gap);
-  context.fillStyle = fills.runs;
   const high = (height - 2 * gap) * used;
-  context.fillRect(x + gap, y + height - gap - high, width - 2 * gap, high);
+  if (used < 1) {
+    context.fillStyle = leaf.state === "ready" ? (leaf.reserved ? fills.idle : fills.free) : fills[leaf.state];
+    context.fillRect(x + gap, y + gap, width - 2 * gap, height - 2 * gap - high);
+  }
+  if (used > 0) {
+    context.fillStyle = fills.runs;
+    context.fillRect(x + gap, y + height - gap - high, width - 2 * gap, high);
+  }
 }
 
 function drawCells(pen: Pen, leaf: Leaf, x: number, y: number): void {
