@@ -208,7 +208,7 @@ TEST_F(AccountMoves, AHardBudgetAboveMustCoverTheRunningJobs) {
 // A job is refunded after a move. The part before the move was paid from the old budget.
 TEST_F(AccountMoves, ARefundGoesToTheBudgetsThatPaid) {
   Policy policy;
-  policy.refund_lost_work_ms = kHourMs;
+  policy.books.refund_lost_work_ms = kHourMs;
   in::SetPolicy edit_policy;
   edit_policy.policy = policy;
   send(edit_policy);

@@ -77,6 +77,10 @@ class RandomInput {
       value = below(2) == 1;
     } else if constexpr (std::same_as<T, JobId>) {
       value = JobId(ClusterId(1), 1 + below(40));
+    } else if constexpr (std::same_as<T, AccountId>) {
+      value = AccountId(static_cast<std::uint32_t>(1 + below(3)));
+    } else if constexpr (std::same_as<T, double>) {
+      value = static_cast<double>(below(1000));
     } else if constexpr (std::is_enum_v<T>) {
       value = static_cast<T>(below(EnumText<T>::names.size()));
     } else if constexpr (std::integral<T>) {

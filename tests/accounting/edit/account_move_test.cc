@@ -10,8 +10,8 @@
 
 #include "accounting/edit/managed_by.h"
 #include "core/limits.h"
-#include "random.h"
-#include "tree_fixture.h"
+#include "tests/accounting/random.h"
+#include "tests/accounting/tree_fixture.h"
 
 namespace subak {
 namespace {
