@@ -151,6 +151,11 @@ class Pricing {
     const auto energy = list_.per_kwh(day);
     sum.energy_cost = energy ? sum.energy_kwh * *energy : 0;
   }
+  // True if slices of some MIG profile have a price of their own.
+  bool by_profile() const {
+    return std::any_of(list_.gpus.begin(), list_.gpus.end(),
+                       [](const PriceList::Gpu& gpu) { return !gpu.profile.empty(); });
+  }
   const std::string& currency() const { return list_.currency; }
 
  private:
@@ -348,7 +353,8 @@ int report(Session& s, const ReportCommand& o) {
   v1::ReportUsageRequest request = asked;
   if (pricing) {
     request.set_by_product(true);
-    request.set_by_profile(true);
+    // Activity is not known by profile, so a report by profile has none.
+    if (pricing->by_profile()) request.set_by_profile(true);
     request.set_period(v1::PERIOD_DAY);
   }
   const auto answer = s.call<v1::ReportUsageResponse>("UsageService/ReportUsage", request);
