@@ -111,8 +111,7 @@ TEST(Policy, LeavesAlone) {
 
 // Marks of a group without a size: the pod is gated, and its people hear at once what is missing.
 TEST(Policy, WarnsOfAGroupWithoutASize) {
-  for (const std::string meta : {R"("labels":{"scheduling.x-k8s.io/pod-group":"g"})",
-                                 R"("labels":{"training.kubeflow.org/job-name":"g"})",
+  for (const std::string meta : {R"("labels":{"training.kubeflow.org/job-name":"g"})",
                                  R"("annotations":{"scheduling.k8s.io/group-name":"g"})",
                                  R"("annotations":{"pod-group-name":"g"})"}) {
     const Decision d = create(pod(container(kGpu, "1"), R"("name":"p",)" + meta));

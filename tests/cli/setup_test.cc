@@ -183,6 +183,7 @@ TEST(ManifestObjects, WhatInterceptsGoesInOrder) {
             place("mutatingwebhookconfigurations/subak"));
   EXPECT_EQ(guards.back(), root + "validatingwebhookconfigurations/subak-update");
   EXPECT_EQ(right_paths(), (std::vector<std::string>{
+                               "/apis/scheduling.k8s.io/v1/priorityclasses/subak-gpu",
                                "/apis/flowcontrol.apiserver.k8s.io/v1/flowschemas/subak",
                                "/apis/rbac.authorization.k8s.io/v1/clusterrolebindings/subak",
                                "/apis/rbac.authorization.k8s.io/v1/clusterroles/subak",

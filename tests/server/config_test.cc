@@ -463,7 +463,7 @@ TEST_F(Start, HelpAndVersionAreDone) {
                             "(default: one, default) [clusters]",
                             "(default: info)",
                             "(default: off) [userMetrics]",
-                            "callers (default: none) [tokens]",
+                            "browsers (default: none) [tokens]",
                             "(default: true) [loopbackAdmin]",
                             "(default: gate) [deviceClaims]",
                             "(default: warn) [unknownCluster]",

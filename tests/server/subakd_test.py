@@ -133,7 +133,8 @@ class Life(Fixture):
         self.assertEqual(mode, 0o700)
         self.assertEqual(process.get("/healthz"), (200, "ok\n"))
         self.assertEqual(process.get("/readyz"), (200, "ok\n"))
-        self.assertEqual(process.get("/nothing")[0], 404)
+        self.assertEqual(process.get("/nothing.txt")[0], 404)
+        self.assertEqual(process.get("/queue")[0], 200)  # the console has views, not files
         self.assertIn("<title>Subak</title>", process.get("/")[1])
         self.assertEqual(json.loads(process.get("/api/summary")[1])["jobs"]["running"], 0)
         ca = os.path.join(os.path.dirname(self.state), "tls", "ca.crt")

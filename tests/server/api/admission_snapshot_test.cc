@@ -332,14 +332,14 @@ TEST(AdmissionSnapshot, WhatIsNotInOrderIsRefusedByItsField) {
             "accounts[1].user");
   EXPECT_EQ(refused([](Part& p) { p.mutable_accounts(1)->set_path("nobody.below"); }),
             "accounts[1].path");
-  EXPECT_EQ(refused([](Part& p) { p.add_accounts()->set_path("ml"); }), "accounts[11].path");
+  EXPECT_EQ(refused([](Part& p) { p.add_accounts()->set_path("ml"); }), "accounts[14].path");
   EXPECT_EQ(refused([](Part& p) { p.mutable_accounts(1)->add_namespaces("team-a"); }),
             "accounts[3].namespaces");
   EXPECT_EQ(refused([](Part& p) { p.mutable_accounts(1)->set_borrow_milligpu(-1); }),
             "accounts[1].borrow_milligpu");
   EXPECT_EQ(refused([](Part& p) { p.mutable_accounts(1)->set_user_limits("jobs=x"); }),
             "accounts[1].user_limits");
-  EXPECT_EQ(refused([](Part& p) { p.clear_products(); }), "accounts[10].limit");
+  EXPECT_EQ(refused([](Part& p) { p.clear_products(); }), "accounts[13].limit");
   EXPECT_EQ(refused([](Part& p) { p.add_products(p.products(0)); }), "products[1]");
   EXPECT_EQ(refused([](Part& p) { p.add_effective_quotas()->set_account("x"); }),
             "effective_quotas");
