@@ -111,13 +111,21 @@ TEST(Policy, LeavesAlone) {
 
 // Marks of a group without a size: the pod is gated, and its people hear at once what is missing.
 TEST(Policy, WarnsOfAGroupWithoutASize) {
-  for (const std::string meta : {R"("labels":{"training.kubeflow.org/job-name":"g"})",
+  const Decision d = create(
+      pod(container(kGpu, "1"), R"("name":"p","labels":{"training.kubeflow.org/job-name":"g"})"));
+  EXPECT_EQ(enum_name(d.because), "gated");
+  ASSERT_EQ(d.warnings.size(), 1u);
+  EXPECT_THAT(d.warnings[0], HasSubstr("subak.gpu/gang-size"));
+}
+
+// A PodGroup states the size, and the edge reads it.
+TEST(Policy, AGroupWithAPodGroupNeedsNoSize) {
+  for (const std::string meta : {R"("labels":{"scheduling.x-k8s.io/pod-group":"g"})",
                                  R"("annotations":{"scheduling.k8s.io/group-name":"g"})",
                                  R"("annotations":{"pod-group-name":"g"})"}) {
     const Decision d = create(pod(container(kGpu, "1"), R"("name":"p",)" + meta));
     EXPECT_EQ(enum_name(d.because), "gated") << meta;
-    ASSERT_EQ(d.warnings.size(), 1u) << meta;
-    EXPECT_THAT(d.warnings[0], HasSubstr("subak.gpu/gang-size"));
+    EXPECT_TRUE(d.warnings.empty()) << meta;
   }
 }
 
