@@ -181,5 +181,16 @@ TEST(Marks, PartsOfAGpuByKaisAnnotationsAreRefusedByName) {
   }
 }
 
+// A PodGroup states the size, and the edge reads it.
+TEST(Marks, AGroupWithAPodGroupNeedsNoSize) {
+  for (const std::string meta : {R"("labels":{"scheduling.x-k8s.io/pod-group":"g"})",
+                                 R"("annotations":{"scheduling.k8s.io/group-name":"g"})",
+                                 R"("annotations":{"pod-group-name":"g"})"}) {
+    const Decision d = create(meta);
+    EXPECT_EQ(enum_name(d.because), "gated") << meta;
+    EXPECT_TRUE(d.warnings.empty()) << meta;
+  }
+}
+
 }  // namespace
 }  // namespace subak

@@ -118,17 +118,6 @@ TEST(Policy, WarnsOfAGroupWithoutASize) {
   EXPECT_THAT(d.warnings[0], HasSubstr("subak.gpu/gang-size"));
 }
 
-// A PodGroup states the size, and the edge reads it.
-TEST(Policy, AGroupWithAPodGroupNeedsNoSize) {
-  for (const std::string meta : {R"("labels":{"scheduling.x-k8s.io/pod-group":"g"})",
-                                 R"("annotations":{"scheduling.k8s.io/group-name":"g"})",
-                                 R"("annotations":{"pod-group-name":"g"})"}) {
-    const Decision d = create(pod(container(kGpu, "1"), R"("name":"p",)" + meta));
-    EXPECT_EQ(enum_name(d.because), "gated") << meta;
-    EXPECT_TRUE(d.warnings.empty()) << meta;
-  }
-}
-
 TEST(Policy, WarnSaysWhatEnforceWouldDo) {
   const Decision gate = create(pod(container(kGpu, "1")), "team-w");
   EXPECT_EQ(gate.verdict, Verdict::kUntouched);
