@@ -122,7 +122,7 @@ def node_that_an_autoscaler_removes(c):
 @case()
 def gang_is_marked_for_autoscalers(c):
     c.nodes(1)
-    c.job("train", 2, 1, indexed=True, run_seconds=1)
+    c.job("train", 2, 1, indexed=True, keys={"subak.gpu/gang-size": "2"}, run_seconds=1)
     c.completed("train")
     for pod in c.pods("train"):
         notes = pod["metadata"]["annotations"]
