@@ -4,13 +4,13 @@
 //   KAI     kai-scheduler/KAI-Scheduler pkg/common/constants
 //   Volcano volcano.sh/apis pkg/apis/scheduling/v1beta1
 #include <algorithm>
-#include <charconv>
 
 #include "admission/policy_parts.h"
 #include "core/cut.h"
 #include "core/duration.h"
 #include "core/limits.h"
 #include "core/names.h"
+#include "kube/quantity.h"
 #include "model/policy.h"
 
 namespace subak::policy {
@@ -131,12 +131,8 @@ class MarkReader {
   void seconds() {
     const auto mark = find_mark(object_, {kKueueSeconds});
     if (!mark || object_.keys.time_limit.set) return;
-    std::int64_t n = 0;
-    const auto [end, ec] =
-        std::from_chars(mark->value.data(), mark->value.data() + mark->value.size(), n);
-    const bool good = ec == std::errc() && end == mark->value.data() + mark->value.size() &&
-                      n > 0 && n <= limits::kMaxTimeLimitMs / kSecondMs;
-    if (!good) {
+    const std::int64_t n = whole_number<std::int64_t>(mark->value).value_or(0);
+    if (n <= 0 || n > limits::kMaxTimeLimitMs / kSecondMs) {
       return refuse(wrong_mark(path_, *mark,
                                "want a number of seconds from 1 to " +
                                    std::to_string(limits::kMaxTimeLimitMs / kSecondMs)));

@@ -13,11 +13,11 @@
 // the PodGroup says it, if the edge reads its kind (kube/owners/kinds.h), or people set gang-size on
 // the template. If the owner passes the webhook, the webhook sets it there (policy_owner.cc).
 #include <array>
-#include <charconv>
 
 #include "core/limits.h"
 #include "core/names.h"
 #include "kube/pod.h"
+#include "kube/quantity.h"
 #include "kube/rank.h"
 
 namespace subak {
@@ -53,9 +53,7 @@ bool is_alnum(char c) {
 }
 
 std::int32_t number(Text text) {
-  std::int32_t n = -1;
-  const auto [end, ec] = std::from_chars(text.data(), text.data() + text.size(), n);
-  return ec == std::errc() && end == text.data() + text.size() && n >= 0 ? n : -1;
+  return std::max(-1, whole_number<std::int32_t>(text).value_or(-1));
 }
 
 std::uint32_t bounded_size(std::int32_t n) {

@@ -6,6 +6,7 @@
 #include "core/limits.h"
 #include "core/names.h"
 #include "kube/pod.h"
+#include "kube/quantity.h"
 
 namespace subak {
 namespace {
@@ -39,13 +40,6 @@ bool is_written_by_us(Text name) {
          name == names::kOwnPriorityClass;
 }
 
-std::optional<std::int32_t> parse_number(Text text) {
-  std::int32_t n = 0;
-  const auto [end, ec] = std::from_chars(text.data(), text.data() + text.size(), n);
-  if (ec != std::errc() || end != text.data() + text.size()) return std::nullopt;
-  return n;
-}
-
 void find_in(const TextPairs& pairs, bool labels, Pod& pod) {
   for (const auto& [name, value] : pairs) {
     if (!name.starts_with(names::kPrefix)) continue;
@@ -58,13 +52,6 @@ void find_in(const TextPairs& pairs, bool labels, Pod& pod) {
       *key = {value, true, labels, false};
     }
   }
-}
-
-std::optional<std::uint32_t> parse_count(Text text) {
-  std::uint32_t n = 0;
-  const auto [end, ec] = std::from_chars(text.data(), text.data() + text.size(), n);
-  if (ec != std::errc() || end != text.data() + text.size()) return std::nullopt;
-  return n;
 }
 
 class KeyReader {
@@ -93,7 +80,7 @@ class KeyReader {
   void rank() {
     const PodKey& key = pod_.keys.rank;
     if (!key.set) return;
-    const auto n = parse_count(key.value);
+    const auto n = whole_number<std::uint32_t>(key.value);
     if (n && *n < limits::kMaxPodsPerJob) {
       pod_.rank = static_cast<std::int32_t>(*n);
       return;
@@ -162,7 +149,7 @@ class KeyReader {
   std::optional<std::uint32_t> count(const PodKey& key, Text name, std::uint32_t least,
                                      std::uint32_t most, Text unit) {
     if (!key.set) return std::nullopt;
-    const auto n = parse_count(key.value);
+    const auto n = whole_number<std::uint32_t>(key.value);
     if (n && *n >= least && *n <= most) return n;
     const std::string range = least > 0 ? " from " + std::to_string(least) + " to " : " up to ";
     mistake(key, name, "want a number of " + std::string(unit) + range + std::to_string(most));
@@ -211,7 +198,8 @@ NamedKey topology_key_of(const Pod& pod) {
 void find_keys(Pod& pod) {
   find_in(pod.labels, true, pod);
   find_in(pod.annotations, false, pod);
-  pod.kube_priority.own = parse_number(find_text(pod.annotations, names::kOwnPriority));
+  pod.kube_priority.own =
+      whole_number<std::int32_t>(find_text(pod.annotations, names::kOwnPriority));
 }
 
 void read_keys(std::string_view path, Pod& pod) { KeyReader(path, pod).read(); }

@@ -3,11 +3,22 @@
 // Threads: any; pure functions.
 #pragma once
 
+#include <charconv>
 #include <cstdint>
 #include <optional>
 #include <string_view>
 
 namespace subak {
+
+// Reads a whole number of base 10 that fits `T`, and nothing else: no blanks and no "+". A sign is
+// allowed if `T` has one.
+template <class T>
+std::optional<T> whole_number(std::string_view text) {
+  T number{};
+  const char* const last = text.data() + text.size();
+  const auto [end, error] = std::from_chars(text.data(), last, number);
+  return error == std::errc() && end == last ? std::optional(number) : std::nullopt;
+}
 
 // An amount in billionths of its unit, at most 2^63-1 units. As in Kubernetes, a finer amount is
 // rounded away from zero, and a larger amount becomes the largest amount.

@@ -2,10 +2,10 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 
 #include "core/limits.h"
 #include "core/names.h"
+#include "kube/quantity.h"
 
 namespace subak {
 namespace {
@@ -39,10 +39,7 @@ constexpr std::array<std::array<Text, 3>, 4> kReplicaTypes{{
 constexpr std::int32_t kMostFirst = 100'000;  // limit of composed()'s `first`
 
 std::int32_t index_in(const TextPairs& pairs, Text key) {
-  const Text text = find_text(pairs, key);
-  std::int32_t n = -1;
-  const auto [end, ec] = std::from_chars(text.data(), text.data() + text.size(), n);
-  return ec == std::errc() && end == text.data() + text.size() && n >= 0 ? n : -1;
+  return std::max(-1, whole_number<std::int32_t>(find_text(pairs, key)).value_or(-1));
 }
 
 // Returns a rank that orders pods by `first`, then by `second`. -1: one of the numbers is unknown

@@ -1,9 +1,9 @@
 #include "kube/node/node_labels.h"
 
 #include <algorithm>
-#include <charconv>
 
 #include "core/cut.h"
+#include "kube/quantity.h"
 
 namespace subak {
 namespace {
@@ -13,10 +13,7 @@ constexpr std::size_t kMostQuoted = 80;  // a label's value in a cluster has at 
 }  // namespace
 
 std::optional<std::int64_t> label_number(std::string_view value) {
-  std::int64_t n = 0;
-  const auto [end, ec] = std::from_chars(value.data(), value.data() + value.size(), n);
-  if (ec != std::errc() || end != value.data() + value.size() || n < 0) return std::nullopt;
-  return value.front() == '-' ? std::nullopt : std::optional(n);
+  return value.starts_with('-') ? std::nullopt : whole_number<std::int64_t>(value);
 }
 
 std::string label_text(std::string_view key, std::string_view value) {

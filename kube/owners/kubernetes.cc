@@ -1,9 +1,9 @@
 // Kubernetes' own owners, JobSet and LeaderWorkerSet, and what all forms of owners share.
 #include <algorithm>
-#include <charconv>
 
 #include "core/limits.h"
 #include "kube/owners/reader.h"
+#include "kube/quantity.h"
 
 namespace subak {
 namespace {
@@ -25,12 +25,6 @@ std::uint32_t uncounted_failures(json::Value status) {
   return failures;
 }
 
-std::int64_t number_of(std::string_view text) {
-  std::int64_t n = -1;
-  const auto [end, ec] = std::from_chars(text.data(), text.data() + text.size(), n);
-  return ec == std::errc() && end == text.data() + text.size() ? n : -1;
-}
-
 // Counts the indexes in a text like "1,3-5". Returns 0 for other text.
 std::int64_t count_indexes(std::string_view text) {
   std::int64_t sum = 0;
@@ -38,9 +32,10 @@ std::int64_t count_indexes(std::string_view text) {
     const std::string_view part = text.substr(0, text.find(','));
     text.remove_prefix(std::min(text.size(), part.size() + 1));
     const std::size_t dash = part.find('-');
-    const std::int64_t first = number_of(part.substr(0, dash));
-    const std::int64_t last =
-        dash == std::string_view::npos ? first : number_of(part.substr(dash + 1));
+    const std::int64_t first = whole_number<std::int64_t>(part.substr(0, dash)).value_or(-1);
+    const std::int64_t last = dash == std::string_view::npos
+                                  ? first
+                                  : whole_number<std::int64_t>(part.substr(dash + 1)).value_or(-1);
     if (first >= 0 && last >= first) sum += std::min(last - first + 1, kTooMany);
   }
   return std::min(sum, kTooMany);
