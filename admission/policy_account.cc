@@ -115,22 +115,22 @@ ProductDemand demand_of(const Context& c, const PodShape& shape, MilliGpu amount
 
 namespace {
 
-// How long a pod without a time limit is planned to run; 0: there is no default.
-DurationMs default_limit(const Context& c, const Pod& pod) {
-  const DurationMs own = c.view.accounts->default_time_limit(leaf_path(c, pod));
+// How long a pod of this leaf is planned to run if it has no time limit; 0: there is no default.
+DurationMs default_limit(const Context& c, std::string_view leaf) {
+  const DurationMs own = c.view.accounts->default_time_limit(leaf);
   return own != 0 ? own : c.view.policy.default_time_limit_ms;
 }
 
 // What limits on jobs count of the pod's job. Without a time limit, the default of its accounts or
 // of the policy says how long the job is expected to run. Without a default, a job below a budget
 // with a period is planned until the end of the present period, which the view does not know.
-JobDemand job_demand(const Context& c, const Pod& pod) {
+JobDemand job_demand(const Context& c, const Pod& pod, std::string_view leaf) {
   JobDemand job;
   job.jobs = 1;
   job.time_limit_ms = pod.time_limit_ms;
   job.civil = !c.view.policy.books.budget_zone.empty();
-  job.planned_ms = pod.time_limit_ms != 0 ? pod.time_limit_ms : default_limit(c, pod);
-  const bool by_period = c.view.accounts->has_budget_period(leaf_path(c, pod));
+  job.planned_ms = pod.time_limit_ms != 0 ? pod.time_limit_ms : default_limit(c, leaf);
+  const bool by_period = c.view.accounts->has_budget_period(leaf);
   if (job.planned_ms == 0 && by_period) job.planned_ms = 1;
   return job;
 }
@@ -165,8 +165,8 @@ Decision over_extra_limit(const Context& c, const Pod& pod, const Binding& rule,
 std::optional<Decision> not_entitled(const Context& c, const Pod& pod, const std::string& what,
                                      std::span<const ProductDemand> amounts) {
   const Asking asking = may_be_replacement(pod) ? Asking::kReplace : Asking::kSubmit;
-  const auto refusal =
-      c.view.accounts->refusal(leaf_path(c, pod), amounts, job_demand(c, pod), asking);
+  const std::string leaf = leaf_path(c, pod);
+  const auto refusal = c.view.accounts->refusal(leaf, amounts, job_demand(c, pod, leaf), asking);
   if (!refusal) return std::nullopt;
   const Binding& rule = refusal->binding;
   const std::string name = name_of(*refusal->row);
@@ -202,26 +202,10 @@ void warn_of_drain(const Context& c, const Pod& pod, Decision& d) {
          "unless it belongs to a job that was there before");
 }
 
-namespace {
-
-// True if an account at or above this path has a hard budget.
-bool has_hard_budget(const AccountsView& accounts, std::string_view path) {
-  for (;;) {
-    const AccountsView::Row* const row = accounts.of_path(path);
-    const bool has_some = row != nullptr && row->extra != nullptr && !row->extra->budgets.empty();
-    if (has_some && !row->extra->budgets.front().budget.soft) return true;  // hard ones come first
-    if (path.empty()) return false;
-    const auto end = path.find_last_of("./");
-    path = end == std::string_view::npos ? std::string_view() : path.substr(0, end);
-  }
-}
-
-}  // namespace
-
 void warn_of_no_limit(const Context& c, const Pod& pod, Decision& d) {
   const std::string path = leaf_path(c, pod);
-  if (pod.time_limit_ms != 0 || !has_hard_budget(*c.view.accounts, path)) return;
-  const DurationMs ms = default_limit(c, pod);
+  if (pod.time_limit_ms != 0 || !c.view.accounts->has_hard_budget(path)) return;
+  const DurationMs ms = default_limit(c, path);
   d.warn("without " + std::string(names::kTimeLimit) +
          ", this pod holds GPU-hours of its budgets " +
          (ms != 0 ? "for " + format_duration(ms) : std::string("until a period ends")) +

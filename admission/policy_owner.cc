@@ -185,14 +185,8 @@ std::optional<Decision> gang_not_entitled(const Context& c, const Found& found) 
 void stamp_template(const Template& t, const std::string& user, std::uint32_t gang,
                     const Marks& marks, PatchWriter& patch) {
   Stamps labels, annotations;
-  if (!marks.account.empty() && !has_key(t.pod.labels, names::kAccount) &&
-      !has_key(t.pod.annotations, names::kAccount)) {
-    annotations.emplace_back(names::kAccount, marks.account);
-  }
-  for (auto& [key, value] : stamps_of(marks)) {
-    if (has_key(t.pod.labels, key) || has_key(t.pod.annotations, key)) continue;
-    annotations.emplace_back(key, std::move(value));
-  }
+  if (!marks.account.empty()) stamp_note(t.pod, names::kAccount, marks.account, annotations);
+  for (const auto& [key, value] : stamps_of(marks)) stamp_note(t.pod, key, value, annotations);
   if (!user.empty() && !t.pod.keys.user.set) {
     (is_label_value(user) ? labels : annotations).emplace_back(names::kUser, user);
   }

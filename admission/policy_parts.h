@@ -73,6 +73,9 @@ struct PodAdditions {
   // True: a pod of a gang gets annotations that keep autoscalers from its node.
   bool protect_gangs = false;
 };
+// Adds an annotation that the pod or template has neither as an annotation nor as a label.
+void stamp_note(const Pod& pod, std::string_view key, const std::string& value,
+                Stamps& annotations);
 // Returns the patch that adds what the pod lacks of the gate and of `additions`.
 std::string pod_patch(const Review& review, const Pod& pod, const PodAdditions& additions);
 // True if the gang's topology is nvlink or nvlink-exclusive, without segments, even if it is only a

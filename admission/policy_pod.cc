@@ -100,12 +100,6 @@ void stamp(const Pod& pod, std::string_view key, std::string value, Stamps& labe
   }
 }
 
-void stamp_note(const Pod& pod, std::string_view key, const std::string& value,
-                Stamps& annotations) {
-  if (has_key(pod.labels, key) || has_key(pod.annotations, key)) return;
-  annotations.emplace_back(key, value);
-}
-
 // Returns true if the webhook gives the pod the PriorityClass `name`. A pod of a system class stays
 // above all GPU pods.
 bool gets_class(const Pod& pod, std::string_view name) {
@@ -207,6 +201,12 @@ std::optional<Decision> pod_not_entitled(const Context& c, const Pod& pod) {
 }
 
 }  // namespace
+
+void stamp_note(const Pod& pod, std::string_view key, const std::string& value,
+                Stamps& annotations) {
+  if (has_key(pod.labels, key) || has_key(pod.annotations, key)) return;
+  annotations.emplace_back(key, value);
+}
 
 bool is_joined(const Pod& pod) {
   return is_one_nvlink_gang(pod) ||

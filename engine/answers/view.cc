@@ -68,6 +68,13 @@ DurationMs AccountsView::default_time_limit(std::string_view path) const {
   return row == nullptr ? 0 : row->spec.default_time_limit_ms;
 }
 
+bool AccountsView::has_hard_budget(std::string_view path) const {
+  return nearest(path, [](const Row& r) {
+           return r.extra != nullptr && !r.extra->budgets.empty() &&
+                  !r.extra->budgets.front().budget.soft;  // hard ones come first
+         }) != nullptr;
+}
+
 bool AccountsView::has_budget_period(std::string_view path) const {
   return nearest(path, [](const Row& r) {
            return r.extra != nullptr &&

@@ -90,6 +90,8 @@ struct AccountsView {
   // Returns the default time limit of the nearest account at or above this path that has one. 0:
   // none has.
   DurationMs default_time_limit(std::string_view path) const;
+  // True if an account at or above this path has a hard budget.
+  bool has_hard_budget(std::string_view path) const;
   // True if an account at or above this path has a hard budget with a period that ends.
   bool has_budget_period(std::string_view path) const;
   // True if `path` is `ancestor`, or below `ancestor`.

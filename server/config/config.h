@@ -102,7 +102,6 @@ struct BookConfig {
   std::optional<std::string> budget_zone;
 };
 
-// All values of the configuration, with their defaults.
 // Values of Policy::gpu_headroom and Policy::fair_share. An unset value leaves the stored value.
 struct HeadroomConfig {
   std::optional<std::int64_t> cpu_milli, memory_bytes;
@@ -111,6 +110,7 @@ struct TargetShareConfig {
   std::optional<std::uint32_t> gain_milli, floor_milli;
 };
 
+// All values of the configuration, with their defaults.
 struct Config {
   // Where the state is: the path of a file, or the address of a database.
   std::string state = "var/subak.db";
