@@ -228,11 +228,7 @@ int move(Session& s, const MoveCommand& o) {
   v1::MoveAccountRequest request;
   request.set_path(o.path);
   request.set_to(o.to);
-  request.set_revision(o.options.revision);
-  request.set_reason(o.options.edit.reason);
-  request.set_request_id(o.options.edit.request_id);
-  request.set_validate_only(o.options.dry_run);
-  request.set_override_managed(o.options.override_managed);
+  put_options(o.options, request);
   const char* const kMethod = "AccountService/MoveAccount";
   const auto answer = s.call<v1::ApplyAccountsResponse>(kMethod, request);
   return show_applied(s, answer, o.options.dry_run);

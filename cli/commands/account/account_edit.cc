@@ -49,11 +49,7 @@ AccountWish wish_of(const SetCommand& o) {
 v1::UpdateAccountRequest request_of(const AccountWish& wish, const AccountEditOptions& options) {
   v1::UpdateAccountRequest request;
   put_wish(wish, "--", &request);
-  request.set_revision(options.revision);
-  request.set_reason(options.edit.reason);
-  request.set_request_id(options.edit.request_id);
-  request.set_validate_only(options.dry_run);
-  request.set_override_managed(options.override_managed);
+  put_options(options, request);
   return request;
 }
 
@@ -195,11 +191,7 @@ int drain_and_delete(Session& s, const DeleteCommand& o) {
 int delete_account(Session& s, const DeleteCommand& o) {
   v1::DeleteAccountRequest request;
   request.set_path(o.path);
-  request.set_revision(o.options.revision);
-  request.set_reason(o.options.edit.reason);
-  request.set_request_id(o.options.edit.request_id);
-  request.set_validate_only(o.options.dry_run);
-  request.set_override_managed(o.options.override_managed);
+  put_options(o.options, request);
   const auto answer = s.call<v1::EditAccountResponse>("AccountService/DeleteAccount", request);
   return show_edit(s, o.path, answer, o.options.dry_run);
 }

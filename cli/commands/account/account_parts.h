@@ -20,6 +20,15 @@ struct AccountEditOptions {
   // True: the service makes the edit although another caller manages the account.
   bool override_managed = false;
 };
+// Puts the options into the request of an edit. `Request`: any request with these fields.
+template <class Request>
+void put_options(const AccountEditOptions& options, Request& request) {
+  request.set_revision(options.revision);
+  request.set_reason(options.edit.reason);
+  request.set_request_id(options.edit.request_id);
+  request.set_validate_only(options.dry_run);
+  request.set_override_managed(options.override_managed);
+}
 // Adds --reason, --request-id, --revision, --dry-run and --override.
 void add_edit_options(Command& command, AccountEditOptions& options);
 
