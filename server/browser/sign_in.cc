@@ -1,7 +1,6 @@
 #include "server/browser/sign_in.h"
 
 #include <arpa/inet.h>
-#include <openssl/evp.h>
 #include <strings.h>
 
 #include <algorithm>
@@ -12,6 +11,7 @@
 #include "core/limits.h"
 #include "server/api/common/browser_limits.h"
 #include "server/browser/connect.h"
+#include "server/http/header_text.h"
 
 namespace subak::browser {
 namespace {
@@ -24,12 +24,6 @@ constexpr std::string_view kStyle =
     "label,input,button{display:block;width:100%;box-sizing:border-box;font:inherit}"
     "input,button{padding:.5em;margin:.3em 0 1em}#refusal{color:#a00}"
     "@media(prefers-color-scheme:dark){body{background:#181818;color:#ddd}#refusal{color:#f88}}";
-
-std::string_view trimmed(std::string_view text) {
-  const auto from = text.find_first_not_of(" \t");
-  if (from == std::string_view::npos) return {};
-  return text.substr(from, text.find_last_not_of(" \t") - from + 1);
-}
 
 bool same(std::string_view a, std::string_view b) {
   return a.size() == b.size() && strncasecmp(a.data(), b.data(), a.size()) == 0;
@@ -59,15 +53,6 @@ std::string escaped(std::string_view text) {
     }
   }
   return out;
-}
-
-// Returns the policy's source expression for the page's style.
-std::string style_hash() {
-  std::array<unsigned char, 32> digest{};
-  EVP_Digest(kStyle.data(), kStyle.size(), digest.data(), nullptr, EVP_sha256(), nullptr);
-  std::array<unsigned char, 45> base64{};
-  const int size = EVP_EncodeBlock(base64.data(), digest.data(), digest.size());
-  return "'sha256-" + std::string(base64.begin(), base64.begin() + size) + "'";
 }
 
 Error bad(std::string field, std::string want) {
@@ -164,7 +149,7 @@ HttpResponse sign_in_page(std::string_view to, std::string_view refusal, int sta
       "<button>Sign in</button></form></main></body></html>\n";
   out.headers =
       "\r\nCache-Control: no-store\r\nContent-Security-Policy: default-src 'none'; style-src " +
-      style_hash() + "; form-action 'self'; base-uri 'none'; frame-ancestors 'none'";
+      policy_hash(kStyle) + "; form-action 'self'; base-uri 'none'; frame-ancestors 'none'";
   return out;
 }
 

@@ -3,14 +3,10 @@
 #include <algorithm>
 #include <string>
 
+#include "server/http/header_text.h"
+
 namespace subak {
 namespace {
-
-std::string_view trimmed(std::string_view text) {
-  const auto from = text.find_first_not_of(" \t");
-  if (from == std::string_view::npos) return {};
-  return text.substr(from, text.find_last_not_of(" \t") - from + 1);
-}
 
 // Calls `fn` for each part of a list with commas, until it returns true. True: one call did.
 template <class Fn>

@@ -1,7 +1,6 @@
-#include <openssl/evp.h>
+#include <string>
 
-#include <array>
-
+#include "server/http/header_text.h"
 #include "server/http/routes.h"
 
 namespace subak {
@@ -77,16 +76,11 @@ setInterval(load, 5000);
 </html>
 )html";
 
-// Returns the policy's source expression for the inline element of this tag (CSP level 3, 2.3.1).
+// Returns the policy's source expression for the inline element of this tag (policy_hash()).
 std::string hash_of(std::string_view tag) {
   const std::string begin = "<" + std::string(tag) + ">", end = "</" + std::string(tag) + ">";
   const std::size_t from = kPage.find(begin) + begin.size();
-  const std::string_view text = kPage.substr(from, kPage.find(end) - from);
-  std::array<unsigned char, 32> digest{};
-  EVP_Digest(text.data(), text.size(), digest.data(), nullptr, EVP_sha256(), nullptr);
-  std::array<unsigned char, 45> base64{};
-  const int size = EVP_EncodeBlock(base64.data(), digest.data(), digest.size());
-  return "'sha256-" + std::string(base64.begin(), base64.begin() + size) + "'";
+  return policy_hash(kPage.substr(from, kPage.find(end) - from));
 }
 
 }  // namespace
