@@ -1,7 +1,19 @@
 // Keys of the whole console, and the list of them.
-import { useEffect, useRef, useState } from "react";
+import { KeyboardEvent as FocusKeyEvent, useEffect, useRef, useState } from "react";
 
 export type KeyHandlers = { [keys: string]: () => void };
+
+// Returns the handler of an element that has the focus: it calls the action of a key. Keys with Ctrl,
+// Meta or Alt are the browser's.
+export function onKeys(actions: KeyHandlers) {
+  return (event: FocusKeyEvent) => {
+    const act = actions[event.key];
+    if (!act || event.ctrlKey || event.metaKey || event.altKey) return;
+    event.preventDefault();
+    event.stopPropagation();
+    act();
+  };
+}
 
 const LIST: [string, string][] = [
   ["/", "search for a job, an account, a user or a node"],

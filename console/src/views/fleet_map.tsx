@@ -1,10 +1,11 @@
 // The map of the fleet: moved and zoomed by mouse, touch or keys.
-import { KeyboardEvent, PointerEvent, useCallback, useEffect, useMemo, useRef, useState } from "react";
+import { PointerEvent, useCallback, useEffect, useMemo, useRef, useState } from "react";
 import type { Node } from "subak-api";
 import { Size, useCanvas } from "../canvas";
 import { useColour } from "../colours";
 import { Camera, drawFleet, fit, zoomAt } from "../fleet_draw";
 import { buildFleet, findLeaf, Group, hit, Leaf, stateOf } from "../fleet_model";
+import { onKeys } from "../keys";
 import { gpus, int, plural, shown } from "../text";
 
 interface Props {
@@ -132,13 +133,7 @@ export function FleetMap({ nodes, reserved, chosen, choose }: Props) {
     "+": () => middle(1.5), "=": () => middle(1.5), "-": () => middle(1 / 1.5), "0": () => setFree(undefined),
     ArrowLeft: () => move(-1, 0), ArrowRight: () => move(1, 0), ArrowUp: () => move(0, -1), ArrowDown: () => move(0, 1),
   };
-  const pressed = (event: KeyboardEvent) => {
-    const act = keys[event.key];
-    if (!act || event.ctrlKey || event.metaKey || event.altKey) return;
-    event.preventDefault();
-    event.stopPropagation();
-    act();
-  };
+  const pressed = onKeys(keys);
   const pathAt = (event: { clientX: number; clientY: number }) => {
     const edge = box.current?.getBoundingClientRect();
     if (!edge) return [];

@@ -1,10 +1,11 @@
 // The plan of the fleet as a Gantt chart, and its jobs as a table.
-import { KeyboardEvent, MouseEvent, useCallback, useEffect, useMemo, useRef, useState } from "react";
+import { MouseEvent, useCallback, useEffect, useMemo, useRef, useState } from "react";
 import type { Plan, PlanJob } from "subak-api";
 import { call } from "../call";
 import { useCanvas } from "../canvas";
 import { useColour } from "../colours";
 import { AXIS, drawPlan, laneAt, ROW, rowSentence, Scene, spanOf, Window } from "../gantt";
+import { onKeys } from "../keys";
 import { JobLink, NodeLink, OwnerLink, Start, useMedia, useNow, View } from "../parts";
 import { useRead } from "../read";
 import { go, href, refine } from "../route";
@@ -87,13 +88,7 @@ function Chart({ plan }: { plan: Plan }) {
       if (job) go(href(["job", job]));
     },
   };
-  const pressed = (event: KeyboardEvent) => {
-    const act = keys[event.key];
-    if (!act || event.ctrlKey || event.metaKey || event.altKey) return;
-    event.preventDefault();
-    event.stopPropagation();
-    act();
-  };
+  const pressed = onKeys(keys);
   const under = (event: MouseEvent) => {
     const element = canvas.current;
     if (!element) return undefined;
