@@ -207,48 +207,46 @@ TEST_F(Kube, AReleaseThatWasGivenUpWaitsForTheCore) {
   EXPECT_FALSE(queue.wanted().contains(id)) << "the attempt has ended";
 }
 
-// The answer of the core may come before an effect that it sent earlier: the edge takes answers first.
-TEST_F(Kube, AnEffectThatComesWithTheAnswerIsOlderThanTheReport) {
-  see({"1"});
-  told();
-  want(EffectKind::kOpenGate, 1, {"1"});
-  const Effect effect = jobs.at(JobId(ClusterId(1), 1)).effect;
-  WriteQueue queue(cache);
-  const auto planned = [&] {
+class KubeQueue : public Kube {
+ protected:
+  // What the queue would write now; nothing of it is left.
+  std::vector<WriteKind> planned(WriteQueue& queue) {
     queue.outdate();
     queue.plan(attempts, kNow, monotonic);
     std::vector<WriteKind> kinds;
     while (!queue.is_empty()) kinds.push_back(queue.take().kind);
     return kinds;
-  };
+  }
+};
+
+// The answer of the core may come before an effect that it sent earlier: the edge takes answers first.
+TEST_F(KubeQueue, AnEffectThatComesWithTheAnswerIsOlderThanTheReport) {
+  see({"1"});
+  told();
+  want(EffectKind::kOpenGate, 1, {"1"});
+  const Effect effect = jobs.at(JobId(ClusterId(1), 1)).effect;
+  WriteQueue queue(cache);
   queue.withdraw("1");
   queue.answered("1");
   queue.want(effect, false);
   queue.took_effects();
-  EXPECT_THAT(planned(), ElementsAre(WriteKind::kKeep))
+  EXPECT_THAT(planned(queue), ElementsAre(WriteKind::kKeep))
       << "it opens no gate, and the pod is guarded";
   Effect next = effect;
   next.attempt = 2;
   queue.want(next, false);
   queue.took_effects();
-  EXPECT_THAT(planned(), ::testing::Contains(WriteKind::kKeep)) << "the pod has no mark yet";
+  EXPECT_THAT(planned(queue), ::testing::Contains(WriteKind::kKeep)) << "the pod has no mark yet";
 }
 
 // The pass of the same turn may start the pod again at once, so its effect comes with the answer too.
-TEST_F(Kube, AnEffectThatTheCoreNamesAfterTheAnswerCounts) {
+TEST_F(KubeQueue, AnEffectThatTheCoreNamesAfterTheAnswerCounts) {
   see({"1"});
   told();
   want(EffectKind::kOpenGate, 1, {"1"});
   const JobId id(ClusterId(1), 1);
   const Effect effect = jobs.at(id).effect;
   WriteQueue queue(cache);
-  const auto planned = [&] {
-    queue.outdate();
-    queue.plan(attempts, kNow, monotonic);
-    std::vector<WriteKind> kinds;
-    while (!queue.is_empty()) kinds.push_back(queue.take().kind);
-    return kinds;
-  };
   queue.withdraw("1");
   const WriteQueue::Request early = queue.request_all();
   queue.answered("1");
@@ -258,9 +256,10 @@ TEST_F(Kube, AnEffectThatTheCoreNamesAfterTheAnswerCounts) {
   marked.meta = R"(,"annotations":{"subak.gpu/kept-closed":")" + kept_closed_mark(id, 1) + "\"}";
   see(marked);
   queue.confirm({effect}, early, false);
-  EXPECT_THAT(planned(), IsEmpty()) << "the core may have answered this request before the report";
+  EXPECT_THAT(planned(queue), IsEmpty())
+      << "the core may have answered this request before the report";
   queue.confirm({effect}, queue.request_all(), false);
-  EXPECT_THAT(planned(), ElementsAre(WriteKind::kRelease));
+  EXPECT_THAT(planned(queue), ElementsAre(WriteKind::kRelease));
 }
 
 // The core learns of each eviction that is left out, once in each session.
