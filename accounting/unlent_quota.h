@@ -1,9 +1,11 @@
-// The part of unused quota that accounts do not lend. A `lend` bounds how much of its unused quota
-// an account lends: of all products together, and of each product that the `lend` names. The GPUs
-// that the account does not lend stay idle for its own jobs, and no job that would borrow these
-// GPUs starts.
+// The part of unused quota that accounts do not lend. An account's `lend` bounds how much of its
+// unused quota others may borrow. One bound is for all products together, and more bounds may be
+// for named products. The GPUs that the account does not lend stay idle for its own jobs. No job
+// that would borrow them starts.
 //
 //   unlent   the larger of max(0, unused quota - lend) and the sum of the children's `unlent`
+//
+// The larger of the two, because the idle GPUs of an account include those of its children.
 //
 // One object counts the GPUs of one product that some quota names, or the GPUs of all products
 // together.
@@ -30,7 +32,7 @@ class UnlentQuota {
   // The product whose GPUs this object counts. kOfAny: all products together.
   ProductId product() const { return product_; }
 
-  // Computes the rows of the account and of the accounts above it again. Call refresh() after a
+  // Computes the sums of the account and of the accounts above it again. Call refresh() after a
   // change of the account's quota, its `lend` or its holds. O(depth).
   void refresh(const Nodes& nodes, AccountId id);
   // Returns the milli-GPU of unused quota that all accounts together do not lend.
@@ -40,8 +42,8 @@ class UnlentQuota {
   MilliGpu total_with(const Nodes& nodes, AccountId leaf,
                       std::span<const ProductDemand> more) const;
   // Returns an account whose own `lend` is a cause of the total. The search starts at the root and
-  // goes down to the child with the largest sum. Returns none if the total is 0. O(depth x
-  // children).
+  // goes to the child with the largest sum. It stops at an account whose own part is larger than
+  // the sum of its children. Returns none if the total is 0. O(depth x children).
   AccountId largest(const Nodes& nodes) const;
 
  private:

@@ -1,11 +1,12 @@
-// The pod policy: the webhook's answer, as a pure function of the published View, the configuration
-// and one request. The policy changes no state, so a retry, a reinvocation or a dry run gets the
-// same answer. An object that needs no change gets no patch.
+// The webhook's decision, as a pure function of the published View, the configuration and one
+// request. The View is the engine's newest state in a form for readers. decide() changes no state,
+// so a retry, a reinvocation or a dry run gets the same answer. An object that needs no change gets
+// no patch.
 //
-// The policy denies only requests that waiting cannot make right. Such a request exceeds static
+// decide() denies only requests that waiting cannot make right. Such a request exceeds static
 // limits, has impossible values, breaks a rule of an account or of the configuration, or tries to
 // bypass the gate. If the fleet only lacks GPUs at the moment, the pod gets the gate and queues. In
-// mode `warn` the same changes and denials become warnings. In mode `observe` the policy lets every
+// mode `warn` the same changes and denials become warnings. In mode `observe` decide() lets every
 // object pass.
 //
 // Threads: any; pure functions. The View and the Review must stay alive during the call.
@@ -37,14 +38,13 @@ struct EnumText<Verdict> {
                                                          "bad_request"};
 };
 
-// The cause of a decision. A counter has the cause as a label (admissions_total{decision,reason}).
+// Why the webhook decided so. A counter has it as a label (admissions_total{decision,reason}).
 enum class Because : std::uint8_t {
   // The object requests no GPUs.
   kNoGpu,
-  // The policy ignores objects of this kind, or this subresource or operation.
+  // Subak ignores objects of this kind, or this subresource or operation.
   kNotOurs,
-  // The namespace is one of Subak, of the system or of an operator such as gpu-operator
-  // (is_system_namespace()).
+  // The namespace is a system namespace (is_system_namespace()), such as kube-system.
   kExemptNamespace,
   // No account names the namespace.
   kUnmanaged,
@@ -52,7 +52,7 @@ enum class Because : std::uint8_t {
   kUnknownCluster,
   // The pod is a static pod that its node reports.
   kMirrorPod,
-  // The mode of the namespace is observe, so the policy does not decide about the object.
+  // The mode of the namespace is observe, so the webhook lets the object pass.
   kObserve,
   // The mode is warn, so a change or denial of mode enforce became a warning.
   kWarn,
@@ -72,7 +72,7 @@ enum class Because : std::uint8_t {
   kOutsideSubtree,
   // The pod asks for more than the limits of its accounts could ever allow.
   kOverLimit,
-  // An account that pays for the pod is draining.
+  // The pod's account, or an account above it, is draining.
   kDraining,
   // The pod requests GPUs in two ways.
   kTwoGpuKinds,
@@ -161,8 +161,8 @@ struct Decision {
   // warning by one that counts the missing warnings.
   std::size_t more_warnings = 0;
 
-  // Adds a warning, after it has shortened the text and dropped characters that are not printable.
-  // If there are already kMaxWarnings warnings, warn() only counts the new one.
+  // Shortens the text, drops characters that are not printable, and adds the text as a warning. If
+  // there are already kMaxWarnings warnings, warn() only counts the new one.
   void warn(std::string_view text);
   // Returns the answer to send. Moves the texts out.
   ReviewAnswer answer() &&;

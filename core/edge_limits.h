@@ -34,9 +34,9 @@ inline constexpr std::uint32_t kShortWatchesTold = 3;
 // that need these objects wait behind their gates.
 inline constexpr DurationMs kDeviceListsMs = 30 * kSecondMs;
 
-// How many gangs without non-GPU members the edge remembers, because they had such members. Beyond
-// this number the edge forgets all of them. A pod that joins such a gang later may then contradict
-// the gang's size, and its job waits.
+// The edge remembers gangs that once had members without GPUs and have none now: at most this
+// number. With one more, it forgets all of them. A pod that joins a forgotten gang later may
+// contradict the gang's size, and its job then waits.
 inline constexpr std::size_t kMaxFormerGangs = 10'000;
 
 // The first page of a list has kListPageObjects objects; these limits are for the later pages. The

@@ -36,11 +36,11 @@ inline constexpr std::size_t kGatedPodsReserve = 10'000;
 // While the core accepts all of them, the edge doubles the number each time.
 inline constexpr DurationMs kPutOffRetryMs = 5'000;
 inline constexpr std::size_t kPutOffRetries = 16;
+// These limits bound the size of one pod, one job and one node. Webhook, Observe, API and import
+// all check them (model/bounds/). So the engine never refuses the size of a pod that the webhook
+// accepted. The error for a larger value names field, value and limit.
 inline constexpr std::uint32_t kMaxPodsPerJob = 10'000;
 inline constexpr std::int64_t kMaxGpusPerPod = 64;
-// The size of one pod, one job and one node. Webhook, Observe, API and import all check these
-// limits (model/bounds/). So the engine never refuses the size of a pod that the webhook accepted.
-// The error for a larger value names field, value and limit.
 inline constexpr std::size_t kMaxSelectorTerms = 64;  // per pod, selectors + affinity + tolerations
 inline constexpr std::size_t kMaxTermValues = 64;     // values of one requirement
 inline constexpr std::size_t kMaxPodListItems = 64;   // host ports, resources, products of a pod

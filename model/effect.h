@@ -1,7 +1,7 @@
-// Effects: commands to an edge that follow from facts. Effects depend only on the engine's state.
-// After a crash, the edge asks Engine::outstanding for its effects, so no effect is lost. The edge
-// gets each effect at least once. The edge may carry out an effect twice without harm, because each
-// effect names its attempt.
+// Effects: commands to an edge that follow from facts. Effects depend only on the engine's state,
+// so a crash loses none: the service sends the edge the effects of Engine::outstanding again. The
+// edge gets each effect at least once. The edge may carry out an effect twice without harm, because
+// each effect names its attempt.
 // Threads: one at a time; plain values.
 #pragma once
 
@@ -27,8 +27,8 @@ enum class EffectKind : std::uint8_t {
   kOpenGate,
   // Ends these pods.
   kEvict,
-  // Says that the gates of the pods in Effect::keep_closed stay closed, and nothing else. While a
-  // job of pods waits again, it can have only this kind of effect.
+  // Says that the gates of the pods in Effect::keep_closed stay closed, and nothing else. A job
+  // that consists of pods and waits again has no other kind of effect.
   kKeepClosed,
 };
 template <>
@@ -77,8 +77,8 @@ struct Preemption {
   JobId claimant;
   // The account of the claimant, without the user.
   std::string account;
-  // `quota` is the quota that entitles the claimant: of its account, or of the nearest account
-  // above that has a quota. `used` is the amount of GPUs in use at the same account.
+  // `quota` is the quota that covers the claimant. It belongs to the claimant's account, or else to
+  // the nearest account above that has one. `used` is the amount of GPUs in use at that account.
   MilliGpu quota = 0, used = 0;
   // While the job ends: the time by which it should have ended. 0: the job is not ending, or no
   // time is set.

@@ -32,7 +32,8 @@ struct MigProfile {
 
 // The profiles of one card family.
 struct MigGeometry {
-  // The memory units of a card: 8 with seven compute slices, 4 for A30, 12 for RTX PRO 6000.
+  // The memory units of a card: 8 for cards with seven compute slices (A100, H100), 4 for A30, 12
+  // for RTX PRO 6000.
   int card_units = 0;
   std::vector<MigProfile> profiles;
 };

@@ -62,7 +62,7 @@ class PartFile {
       throw Failure{kExitRefused, path_ + ": another backup writes it", "name another file"};
     }
     refuse_existing();  // the other backup may just have ended
-    if (::ftruncate(fd_, 0) != 0) fail_errno(path_, "name a file on a disk that can be written");
+    if (::ftruncate(fd_, 0) != 0) fail_errno(path_, "the file cannot be emptied; name a file on another disk");
   }
   ~PartFile() {
     if (!kept_) ::unlink(path_.c_str());
@@ -209,7 +209,7 @@ void print_cut(Session& s, const Restored& done) {
                                exact_time_text(to_timestamp(cut.last_ms)));
   if (cut.within_a_moment) {
     line(s, "note",
-         "the first fact left out has the same time, and may belong to the same decision;");
+         "the next fact, which was left out, has the same time and may be of the same decision");
     line(s, "",
          "--until " + exact_time_text(to_timestamp(cut.time_ms)) +
              " includes all facts of that time");

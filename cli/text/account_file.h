@@ -3,18 +3,22 @@
 //   accounts:
 //     - path: ml.vision
 //       shares: 3
-//       quota: gpu=16            # as --quota
-//       limit: none
+//       quota: gpu=16
+//       limit: gpu=32,jobs=20
+//       user-limit: gpu=8
+//       budget: 10000h/month
 //       borrow: unlimited
 //       lend: 8
 //       namespaces: [team-a, prod/team-b]
 //       held: false
 //       time-limits: enforced
+//       default-time-limit: 4h
 //       draining: false
 //       managed-by: ci
 //
-// The file may also be the list alone, without `accounts:`. Parents may come before or after
-// children. An omitted field stays unchanged.
+// A value has the form that the flag of `account set` with this name has. The file may also be the
+// list alone, without `accounts:`. Parents may come before or after children. An omitted field
+// stays unchanged.
 // Threads: any; pure functions.
 #pragma once
 

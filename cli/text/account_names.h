@@ -9,8 +9,8 @@ namespace subak::cli {
 
 // True if the text may be one label of an account's path: characters a-z, 0-9, "-" and "_".
 bool is_account_label(std::string_view text);
-// True if the text is the path of an account: labels joined by dots, within the limits on levels
-// and bytes.
+// True if the text has the form of an account's path: labels joined by dots, within the limits on
+// levels and bytes.
 bool is_account_path(std::string_view path);
 // Returns a label that resembles the text: "Team.A" -> "team-a". The result has at most 63 bytes.
 // It is empty only if the text is empty.

@@ -13,7 +13,7 @@ namespace subak::derive {
 // Returns the UTC midnight after this instant.
 TimeMs midnight_after(TimeMs t);
 
-// A ledger row that is due when a day is closed: bound pods are charged up to each midnight.
+// A bound pod is charged up to each midnight. A DueRow is the next such ledger row.
 struct DueRow {
   // The pod of the row.
   state::PodPlace place;
@@ -29,9 +29,9 @@ std::optional<DueRow> next_row(const State& s, ClusterId cluster);
 // Returns the first hold that ends, in clusters whose list is complete.
 std::optional<std::pair<TimeMs, JobId>> next_hold_end(const State& s);
 
-// Returns the first job that Subak has to ask to end, or that reaches its planned end, in clusters
-// whose list is complete. The time is never before an open clock leap is settled (state/leap.h).
-// O(clusters).
+// Returns the earliest time at which Subak has to ask a job to end, or a job reaches its planned
+// end, with that job. Only clusters whose list is complete count. While the wall clock has leapt
+// and the leap is not settled, no end is due (state/leap.h). O(clusters).
 std::optional<std::pair<TimeMs, JobId>> next_end(const State& s);
 
 // Returns the next deadline. nullopt: nothing changes without an input. O(clusters). The next
@@ -41,9 +41,9 @@ std::optional<std::pair<TimeMs, JobId>> next_end(const State& s);
 //   - the begin or end of a drain
 //   - the removal of a node from its former clique
 //   - the end of a day, or a due ledger row
-//   - GPU-minutes in flight that have fallen far enough for a waiting job, or a budget that allows
-//     this job
-//   - a turn of the budgets, or a budget of which 80 or 100 percent are spent
+//   - when the GPU-minutes in flight have fallen far enough for a waiting job
+//   - when a budget has room again for a waiting job
+//   - when a budget's period ends, or 80 or 100 percent of the budget are spent
 //     (accounting/quota/account_budgets.h)
 std::optional<TimeMs> next_deadline(const State& s);
 

@@ -8,11 +8,13 @@
 // says, by some factor. The intervals are conformal: each interval is the shortest range that
 // contains enough of the last ratios (actual wait + 10 min) / (forecast wait + 10 min). Source:
 // Vovk, Gammerman, Shafer, Algorithmic Learning in a Random World, 2005.
-// Each hit and each miss changes the level: the part of the ratios that a range leaves out. So in
-// the long run one in ten starts misses its interval, even if the load changes. Source: Gibbs,
-// Candes, Adaptive conformal inference under distribution shift, NeurIPS 2021.
-// The interval is the shortest range and not the middle range, because most large errors are late
-// starts.
+// A start within its interval is a hit, and a start outside it is a miss. A job that still waits
+// after its interval is a miss too. Each hit and each miss changes the level: the part of the
+// ratios that an interval leaves out. So in the long run one in ten starts misses its interval,
+// even if the load changes. Source: Gibbs, Candes, Adaptive conformal inference under distribution
+// shift, NeurIPS 2021.
+// An interval is the shortest such range, not the range around the median: most large errors are
+// late starts, so a range around the median would be longer.
 #pragma once
 
 #include <cstddef>
@@ -39,7 +41,7 @@ struct ExpectedStart {
   // True: the interval comes from past starts. False: the interval is a wide default, because too
   // few past starts are known.
   bool learned = false;
-  // The value of Forecast::Start::assumed.
+  // True: the start depends on an assumed run time of some job.
   bool assumed = false;
   friend bool operator==(const ExpectedStart&, const ExpectedStart&) = default;
 };
@@ -60,9 +62,9 @@ struct StartOdds {
 struct ForecastStarts {
   // The forecast; never null.
   std::shared_ptr<const Forecast> forecast;
-  // The quantiles as of the newest outcome. They may be newer than the forecast.
+  // The quantiles after the newest hit or miss. They may be newer than the forecast.
   StartOdds odds;
-  // False if no forecast was made yet; `forecast` is then empty.
+  // False if no forecast was made yet; `forecast` then has no starts.
   bool is_made() const { return forecast->time_ms() != 0; }
   // Returns the estimate for a waiting job at `now`; nullopt if the forecast has no start of the
   // job. `now` must not be before the forecast's time.
@@ -72,20 +74,19 @@ struct ForecastStarts {
 // Collects estimates and outcomes, and computes the quantiles from them.
 class StartCalibration {
  public:
-  // Records the first estimate of a job: the forecast made at `at_ms` is the first forecast with a
-  // start of the job. The call has no effect if limits::kMaxCalibrationStarts jobs are already
-  // recorded.
+  // Records the first estimate of a job. Call it once a job, for the first forecast with a start of
+  // the job; `at_ms` is when that forecast was made. The call has no effect if
+  // limits::kMaxCalibrationStarts jobs are already recorded.
   void announced(JobId job, TimeMs at_ms, TimeMs start_ms);
   // Records the start of the job's first attempt. Returns the job's estimate; nullopt if the job
   // had no estimate.
   std::optional<ExpectedStart> started(JobId job, TimeMs t);
-  // Drops a job that is gone without a start, or of which it is not known whether it started.
+  // Drops a job that is gone without a start, or whose start is unknown.
   void forget(JobId job) { waiting_.erase(job); }
   // Counts each job that still waits after its `latest` time as a miss, once. O(waiting jobs).
   void look(TimeMs t);
-  // Returns the quantiles of all outcomes so far. The reference is valid until the next outcome or
-  // miss. The first call after an outcome or miss computes the quantiles,
-  // O(limits::kMaxCalibrationOutcomes).
+  // Returns the quantiles of all starts so far. The reference is valid until the next hit or miss.
+  // The first call after a hit or miss computes the quantiles, O(limits::kMaxCalibrationOutcomes).
   const StartOdds& odds() const;
   // The number of open estimates.
   std::size_t size() const { return waiting_.size(); }

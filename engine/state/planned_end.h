@@ -1,7 +1,7 @@
-// Planned ends of jobs. A planned end follows from a time limit, never from a predicted run time.
-// Accounts say whether Subak ends a job after its limit (AccountSpec::time_limits). On the way from
-// the job's account to the root, the first account that does not inherit decides. If all of them
-// inherit, the policy decides.
+// Planned ends of jobs. A planned end follows from a time limit, a default time limit or a hard
+// budget, never from a predicted run time. Accounts say whether Subak ends a job after its limit
+// (AccountSpec::time_limits). On the way from the job's account to the root, the first account that
+// does not inherit decides. If all of them inherit, the policy decides.
 //
 // All functions are pure functions of a state. `job` is a job of this state. Times are in ms since
 // 1970-01-01 UTC, and kNever stands for a time that is not known.
@@ -23,14 +23,14 @@ bool has_end(const Job& job);
 // True if Subak ends the job after its own time limit. False for a job without a time limit, and
 // for an adopted or foreign job. O(depth).
 bool enforces_limit(const State& s, const Job& job);
-// Returns the time for which a job of the account without a time limit is planned. The nearest
-// account on the way to the root that has a default decides, or else the policy. 0: there is none.
-// `leaf` may be kUnassigned, or no account. O(depth).
+// Returns the planned run time of a job that states no time limit. The nearest account on the way
+// to the root that has a default decides, or else the policy. 0: there is none. `leaf` may be
+// kUnassigned, or an empty id. O(depth).
 DurationMs default_limit(const State& s, AccountId leaf);
 // True if hard budgets say when the job ends: Subak started it, it has no time limit, and an
-// account on its path has a hard budget. The job holds GPU time for its default time limit
-// (default_limit()), or else until the end of a period. Then it holds GPU time again, or Subak asks
-// it to end. O(depth).
+// account on its path has a hard budget. The budget then holds GPU time for one default time limit
+// (default_limit()), or without a default until its period ends. At that time, the budget holds
+// more, or Subak asks the job to end. O(depth).
 bool ends_by_budget(const State& s, const Job& job);
 // True if other jobs may rely on this job to end by its limit. The job must have a limit that it
 // has not overrun. In addition, the limit must be enforced, or similar jobs must have stayed within
@@ -42,12 +42,12 @@ TimeMs limit_end(const State& s, const Job& job, TimeMs started_ms);
 // Returns when the job's GPUs are expected to be free. `started_ms`: the start of the attempt.
 // `overruns`: how often the job still had its GPUs at a planned end.
 // - The limit is enforced: limit_end() plus limits::kEndingMs. Each overrun doubles kEndingMs.
-// - Otherwise: the start plus the limit, even if that is not trusted. For a job without a limit,
-//   default_limit() replaces the limit. Each overrun doubles the time after the start.
+// - Otherwise: the start plus the limit, even if trusts_limit() is false. For a job without a
+//   limit, default_limit() replaces the limit. Each overrun doubles the time after the start.
 // kNever: there is neither limit nor default, or `overruns` is at least limits::kMaxOverruns.
 TimeMs planned_end(const State& s, const Job& job, TimeMs started_ms, std::uint32_t overruns);
-// Returns the figures of this waiting job that limits on jobs use, as if it started now: one job,
-// its time limit, and the time to its planned end. If no account has such limits, the result is
+// Returns what this waiting job would add to the limits on jobs if it started now: one job, its
+// time limit, and the time to its planned end. If no account has such limits, the result is
 // JobDemand().
 JobDemand job_demand(const State& s, const Job& job);
 // Returns when a waiting job would end by its limit if it started now. kNever: the job has no

@@ -1,5 +1,5 @@
 // Groups of nodes: NVLink domains, and the racks, blocks and levels above. Private to placement.
-// Threads: as the fleet.
+// Threads: the rule of Fleet (fleet.h).
 #pragma once
 
 #include <array>
@@ -22,9 +22,9 @@ namespace subak {
 
 struct NodeState;
 
-// The sort key of an NVLink domain of several nodes. Domains are left to gangs in this order
-// (DomainRules::keep_whole). Among equal domains, those with high ids come first, because small
-// gangs take domains with low ids first.
+// Orders NVLink domains of several nodes. DomainRules::keep_whole holds back domains for gangs in
+// this order: the most working GPUs first. On a tie, the domain whose first node has the higher
+// number comes first, because small gangs take low numbers first.
 struct WholeKey {
   // The number of healthy whole GPUs on its open nodes; 0 if fewer than two nodes have such GPUs.
   std::int64_t working = 0;
@@ -66,10 +66,10 @@ struct Group : DomainFigures {
   std::uint32_t parent = kNoArea;
   // True: some gang in the group asks for spare nodes.
   bool reserves_replacements = false;
-  // True: DomainRules::keep_whole leaves the domain to gangs.
+  // True: DomainRules::keep_whole holds back this domain for gangs.
   bool left = false;
 
-  // True if some gang keeps other jobs from GPUs of the group that the gang itself does not hold.
+  // True if a gang blocks GPUs of this group that it does not hold.
   bool keeps() const { return kept > 0 || reserves_replacements; }
   // Calls fn(NodeIndex) for each node that is wired to the group: its members and its strays.
   template <class F>
@@ -79,8 +79,9 @@ struct Group : DomainFigures {
   }
 };
 
-// All NVLink domains. A present node is in exactly one domain: its clique, or a domain of its own.
-// A domain never loses its number, even when its last node goes, so some domains have no nodes.
+// All NVLink domains. A node that the cluster still lists is *present*. It is in exactly one
+// domain: its clique, or a domain of its own. A domain never loses its number, even when its last
+// node goes, so some domains have no nodes.
 class Domains {
  public:
   Domains() { groups_.emplace_back(); }
@@ -91,14 +92,14 @@ class Domains {
   // All domains by number. The first entry is null.
   auto begin() const { return groups_.begin(); }
   auto end() const { return groups_.end(); }
-  // How many present nodes have several inner NVLink domains.
+  // How many present nodes have several NVLink domains inside, such as two halves of 4 GPUs.
   std::int64_t split_nodes() const { return split_nodes_; }
   // True if no domain has exclusive holds or spare nodes.
   bool none_keeps() const { return keeping_ == 0; }
 
   // Puts the node into the domain that its description names. A node that has lost the label of a
-  // clique becomes a stray of that clique. Sets the node's `domain`, `former` and `own_domain`.
-  // Before the call, the node must be in no domain.
+  // clique becomes a stray of that clique (NodeState::former). Sets `domain`, `former` and
+  // `own_domain` of `node`. Before the call, the node must be in no domain.
   void join(NodeIndex i, NodeState& node);
   // Takes the node out of its domain and out of the strays.
   void leave(NodeIndex i, NodeState& node);
@@ -115,8 +116,8 @@ class Domains {
   // Adds `change` to the milli-GPU held in the domain. Returns true if the domain became empty, or
   // if it was empty and no longer is.
   bool add_held(DomainIndex d, MilliGpu change);
-  // Sets whether the domain is left to gangs. A domain that is left to gangs must be empty, and its
-  // nodes must work (asserted).
+  // Sets whether the domain is held back for gangs. Such a domain must be empty, and all its nodes
+  // must be healthy (asserted).
   void set_left(DomainIndex d, bool left);
 
   // Aborts unless the members of each domain are in order and the counts agree with the domains.
@@ -134,14 +135,17 @@ class Domains {
   std::size_t keeping_ = 0;
 };
 
-// Racks, blocks and the levels above. A group contains nodes that name it and that are in the same
-// group of the next level. So each group is inside one group of the next level, whatever the labels
-// say. If a node names no group at a level, its group of the level below counts as its group there.
-// At the lowest level, the clique of such a node counts, or else a group of its own. Each present
+// Racks, blocks and the levels above. Level 0 is the nearest to the nodes (racks). Each present
 // node is in one group of each level.
+// A node may name a group at each level. Two nodes are in the same group of a level if they name
+// it, and are also in the same group of the level above. So each group is inside one group of the
+// level above, whatever the labels say.
+// A node that names no group at a level uses its group of the level below as its group there. At
+// level 0 it uses its clique, or else a group of its own.
 class TopologyLevels {
  public:
-  // Cluster, parent, the level to which the name belongs, name.
+  // Cluster, parent, name, and the level at which the node names it. That level is lower than the
+  // level of the group if the node names no group there. The order: cluster, parent, level, name.
   using Key = std::tuple<ClusterId, std::uint32_t, std::size_t, std::string>;
 
   TopologyLevels() {
@@ -152,7 +156,7 @@ class TopologyLevels {
   std::size_t depth() const { return depth_; }
   // How many present nodes name some group.
   std::size_t named() const { return named_; }
-  // The groups of a level, the nearest level first; [0] is unused.
+  // The groups of one level by number; number 0 is unused. Level 0 is the nearest to the nodes.
   const std::vector<Owned<Group>>& groups(std::size_t level) const { return levels_[level].groups; }
   const std::map<Key, std::uint32_t>& by_name(std::size_t level) const {
     return levels_[level].by_name;

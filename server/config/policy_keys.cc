@@ -92,7 +92,7 @@ const Setting& setting_of(const Key& key) {
   const auto all = settings();
   const auto it =
       std::find_if(all.begin(), all.end(), [&](const Setting& s) { return s.key == key.key; });
-  must(it != all.end(), "a key of the policy is a setting");
+  must(it != all.end(), "every policy key must have a setting");
   return *it;
 }
 

@@ -1,5 +1,5 @@
-// The keys of the configuration whose values are values of the policy. A key that the file or a
-// flag sets belongs to the configuration. Callers of the API may set all other keys.
+// Some keys of the configuration are settings of the policy. This header reads and changes them. If
+// the file or a flag sets a key, callers of the API cannot change it.
 // Threads: any; pure functions.
 #pragma once
 
@@ -13,7 +13,7 @@
 
 namespace subak {
 
-// Returns the value of each key in `policy`, in the order of the help.
+// Returns the value of each key in `policy`, in the order of `subakd --help`.
 std::vector<PolicyValue> policy_values(const Config& config, const Policy& policy);
 
 // Returns the policy with other values for some keys. kNotFound: there is no such key.

@@ -357,7 +357,7 @@ constexpr std::array kSettings{
             "the longest grace period that a claim waits for; a longer period counts as this value",
             false, false, set_duration<&Config::reclaim_max_grace_ms, Range{0, kDayMs}>},
     Setting{"refundLostWork", "--refund-lost-work", "DURATION",
-            "the most lost run time that the platform pays instead of the account; 0s is none",
+            "how much run time of a preempted job the platform pays at most; 0s: the account pays all",
             false, false, set_duration<kRefund, Range{0, 365 * kDayMs}>},
     Setting{"budgetZone", "--budget-zone", "ZONE",
             "time zone of the periods of budgets: an IANA name such as Europe/Berlin, or UTC",

@@ -1,7 +1,7 @@
-// A copy of the data by which the webhook decides (server/api/convert/admission_snapshot.h), on
-// this replica's own disk. If the database is unreachable at the next start, the webhook decides by
-// this copy. The copy need not be durable: without it, the webhook gates all GPU pods. Private to
-// server.
+// A copy of the data from which the webhook decides (server/api/convert/admission_snapshot.h), on
+// this replica's own disk. If the database is unreachable at the next start, the webhook uses this
+// copy. If the copy is lost, the webhook gates all GPU pods, so the copy need not be durable.
+// Private to server.
 #pragma once
 
 #include <functional>
@@ -23,6 +23,7 @@ namespace subak {
 class LastCopy {
  public:
   // `path`: the file, in a folder that exists. `place`: a text that identifies the database.
+  // `config`: what the webhook of this process is configured to do; the file contains it too.
   LastCopy(std::string path, std::string_view place, AdmissionConfig config);
   // Calls stop().
   ~LastCopy();

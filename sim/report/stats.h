@@ -7,8 +7,8 @@
 //                  demand
 //   reserved_idle  integral of the free GPUs on nodes that were reserved for jobs (patience)
 //   kept_beside    an upper bound of the part of reserved_idle that other waiting jobs could have
-//                  used. It counts the GPUs of waiting jobs without reserved nodes. A job that
-//                  needs more GPUs than are free on reserved nodes at that moment counts 0.
+//                  used. It counts the GPUs of waiting jobs without reserved nodes. At each
+//                  instant, a job larger than the free GPUs on reserved nodes counts 0.
 //   max_deviation  the largest |received - entitled| / (capacity x window) of any account in any
 //                  window
 //   wait           the time that a job is queued: until its first start, and after each preemption

@@ -19,11 +19,11 @@ class Svg {
  public:
   // Makes an empty white canvas of this size in pixels.
   Svg(double width, double height);
-  // Makes a canvas with a style sheet `css`. The style sheet has the classes of groups, and the
-  // class `ground` for the whole area.
+  // Makes a canvas with a style sheet. `css` must define each class that open() uses, and `ground`
+  // for the background.
   Svg(double width, double height, std::string_view css);
   // Begins a group. All shapes until close() have this class, and show `title` when the pointer is
-  // over them. The fills and colours of these shapes may be kInherit.
+  // over them. Pass kInherit as a fill or colour to use that of the class.
   void open(std::string_view css_class, std::string_view title = "");
   // Ends the group that was begun last.
   void close();
@@ -77,8 +77,8 @@ struct Frame {
             std::string_view x_title, std::string_view y_title) const;
 };
 
-// The number of colours. Most colour-blind people can distinguish the colours of charts too. The
-// last colour (grey) is for "all others".
+// The number of colours. The colours also suit most colour-blind readers. The last colour (grey) is
+// for "all others".
 inline constexpr std::size_t kColours = 12;
 std::string_view colour(std::size_t i);
 inline constexpr std::string_view kGrey = "#b8b8b8";

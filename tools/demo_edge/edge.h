@@ -22,13 +22,13 @@
 namespace subak::demo {
 
 // One pod, or one attempt of a rank of an API job.
-// Times are by the wall clock, in ms.
+// Times are by the wall clock, in ms, except `hold_end_ms`.
 struct Pod {
   // The pod's uid. For an API job: "JOB/RANK/ATTEMPT".
   std::string key;
   // The pod as a watch sends it. The uid is empty for API jobs.
   v1::PodRecord record;
-  // The job id in the effect on this pod; empty while the pod is gated.
+  // The job that the last effect on this pod named; empty while the pod is gated.
   std::string job;
   // The attempt of the job in that effect; 0 while the pod is gated.
   int attempt = 0;
@@ -40,7 +40,8 @@ struct Pod {
   // The numbers of the opening and the end among all events at the edge; 0: not yet. They give the
   // order even within a millisecond.
   std::uint64_t opened_order = 0, ended_order = 0;
-  // Of an API job: the end of the hold, by boot_ms(); 0: the hold has no end.
+  // For an API job: when the hold ends, by the clock since the machine started (boot_ms()). 0:
+  // the hold has no end.
   std::int64_t hold_end_ms = 0;
   // Of an API job: true if the binding was acknowledged.
   bool started = false;
@@ -61,7 +62,7 @@ struct Pod {
 struct Pace {
   std::int64_t shortest_ms = 1000;
   std::int64_t spread_ms = 3500;
-  // How long a pod that is preempted goes on, as if it wrote a checkpoint.
+  // How long a preempted pod keeps running. This simulates the writing of a checkpoint.
   std::int64_t give_back_ms = 0;
 };
 
@@ -79,7 +80,7 @@ class Edge {
     int evicted = 0;
     // Pods that were asked to give their GPUs back to another job, and those that did so.
     int told = 0, preempted = 0;
-    // The number of effects received. `effects_again` counts those that arrived
+    // The number of effects received, with repetitions. `effects_again` counts those that arrived
     // before and changed nothing.
     int effects = 0, effects_again = 0;
     // Lists that the service has acknowledged.
@@ -104,14 +105,14 @@ class Edge {
   // A record with the uid of an earlier one replaces the earlier one, and counts again.
   void store(const v1::PodRecord& record);
   // Sets how long the pods of this job run, instead of a few seconds.
-  // `ms`: the time from the beginning of the run. Pods that run already end then too, or at once if
-  // the time is over. A longer time does not change them.
+  // `ms`: the time from the beginning of the run. Running pods end after `ms` too, or at once if
+  // that time is over. Their run never becomes longer.
   void set_duration(const std::string& job, std::int64_t ms);
   // Sets the time limit of this API job. Pods that are not of the API have their own limit.
   // `ms`: the limit. The pods run for 60 to 90 percent of it, depending on the job's name.
   void set_limit(const std::string& job, std::int64_t ms);
-  // True: from now on, pods that are preempted go on. False: those that were kept so end, one after
-  // the other, and later ones as usual.
+  // True: from now on, preempted pods keep running. False: these pods end one after the other, and
+  // pods that are preempted later end as usual.
   void keep_victims(bool keep);
   // Waits until the service has acknowledged this many complete lists since the edge's start.
   // False: that took longer than `timeout_ms`.
@@ -145,7 +146,7 @@ class Edge {
     // Events that the service may refuse because it knows them already.
     std::set<std::uint64_t> may_be_late;
   };
-  // `stay`: keep_victims(true) holds. `told`: as told() returns it.
+  // `stay`: keep_victims(true) is in force. `told`: as told() returns it.
   struct Victims {
     bool stay = false;
     std::map<std::string, std::string> told;
@@ -162,7 +163,7 @@ class Edge {
   // breaks, it opens a new one, until `door_` is shut.
   void effects_loop();
   // Takes acknowledgements. If the service refused a binding, the pod ends. The refusal of a late
-  // report has no effect. Any other refusal is a fault.
+  // report changes nothing. Any other refusal is a fault.
   void on_ack(const v1::ObserveResponse& ack);
   // Waits a moment before the next attempt. Returns at once if the edge is stopping.
   void pause_unless_stopping();
@@ -189,13 +190,12 @@ class Edge {
 
   // edge.cc
   // The work of one thread: runs the steps that are due. If it wakes more than 2 s late, that
-  // counts as a stall of the machine.
+  // counts as a stall of the machine. This function and on_effect() lock mutex_.
   void timer_loop();
   // Carries out an effect, pod by pod.
   void on_effect(const v1::Effect& effect);
   // Gives the pod its node, and plans its binding. Does nothing for a pod that has a node. Call
-  // this and all following functions with mutex_ held.
-  // timer_loop() and on_effect() lock it themselves.
+  // this function and all below with mutex_ held.
   void open_gate(const v1::Effect& effect, const v1::EffectPod& place);
   // Ends the pod. Any cause except a cancellation or a preemption is a fault.
   void evict(const v1::Effect& effect, const v1::EffectPod& place);

@@ -10,6 +10,7 @@ Code in backticks is shown as "...".
 import argparse
 import os
 import random
+import re
 import sys
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
@@ -18,13 +19,16 @@ from source import Tree  # noqa: E402
 
 _HELP = ("cli/commands", "server/config")
 _FEWEST_WORDS = 6  # a shorter one is a label
+_NOT_PROSE = re.compile(r"\bmust\(")
+_SHELL = "cli/commands/completion.cc"
 
 
-def sentences(path, found):
-    """(place, sentence) of each sentence."""
-    for passage in found:
+def sentences(path, text, read):
+    """(place, sentence) of each sentence, without code of shells and texts of assertions."""
+    lines = text.splitlines()
+    for passage in read(text):
         for line, words in passage.sentences():
-            if len(words) >= _FEWEST_WORDS:
+            if len(words) >= _FEWEST_WORDS and not _NOT_PROSE.search(lines[line - 1]):
                 yield f"{path}:{line}", " ".join("..." if word == "Q" else word for word in words)
 
 
@@ -32,7 +36,7 @@ def drawn(tree, seed, counts):
     """(sentences, headers, pages): as many as `counts` says, the same for the same seed and tree."""
     dice = random.Random(seed)
     headers = [path for path in tree.product() if path.endswith(".h")]
-    helps = [path for path in tree.product() if path.startswith(_HELP) and path.endswith(".cc")]
+    helps = [path for path in tree.product() if path.startswith(_HELP) and path.endswith(".cc") and path != _SHELL]
     sources = (
         (headers, passages.of_comments),
         (tree.docs, passages.of_document),
@@ -40,7 +44,7 @@ def drawn(tree, seed, counts):
     )
     rows = []
     for i, (paths, read) in enumerate(sources):
-        every = [row for path in paths for row in sentences(path, read(tree.text(path)))]
+        every = [row for path in paths for row in sentences(path, tree.text(path), read)]
         rows += dice.sample(every, min(len(every), (counts[0] + i) // len(sources)))
     pages = [path for path in tree.docs if path.startswith("docs/design/0")]
     return rows, dice.sample(headers, min(len(headers), counts[1])), dice.sample(pages, min(len(pages), counts[2]))

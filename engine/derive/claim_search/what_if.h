@@ -17,18 +17,18 @@ namespace subak::derive {
 // The search of one claimant for a placement on one product.
 class WhatIf {
  public:
-  // `firm`: the nodes that are reserved for jobs within quota until the claimant would have ended.
-  // `firm` must outlive the object.
+  // `firm`: nodes that the claimant may not use, since they are reserved for jobs within quota. It
+  // covers the time until the claimant would have ended. `firm` must outlive the object.
   WhatIf(const State& s, Search& search, const state::Job& job, const Candidates& candidates,
          const ReservedNodes& firm);
 
   // Returns the least milli-GPU of the product that the claimant needs.
   MilliGpu need() const { return need_; }
-  // Returns false if too few GPUs would be free even without the givers and the jobs that are
-  // already ending.
+  // Returns false if too few GPUs would be free even if all givers and all ending jobs were gone. A
+  // giver is a job that may have to give its GPUs to the claimant.
   bool may_fit(const std::vector<Giver>& givers) const;
-  // Returns a placement that exists without the givers and the jobs that are already ending. No
-  // rule refuses this placement. It costs one placement search.
+  // Returns a placement that is possible once the givers and the ending jobs are gone, and that no
+  // rule refuses. It costs one placement search.
   std::optional<Placement> find(const std::vector<Giver>& givers);
 
  private:

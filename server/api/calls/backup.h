@@ -15,7 +15,8 @@
 
 namespace subak::api {
 
-// Runs one backup at a time, on a separate thread, since the copy of a file may take minutes.
+// Runs one backup at a time. It uses a separate thread, because the copy of a file may take
+// minutes.
 // Threads: any.
 class BackupDesk {
  public:

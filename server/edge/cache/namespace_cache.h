@@ -24,9 +24,9 @@ class NamespaceCache {
   void begin() { round_.begin(); }
   // Takes an event of the list or of the watch. A namespace that never had the label gets no entry.
   void see(const WatchEvent& event);
-  // The list is complete: drops the namespaces that it did not name. For each of them, the core
-  // gets an update without an account. Returns false, and drops no namespace, if the list lacks
-  // so many namespaces that it is probably wrong (ListRound::believe()).
+  // The list is complete. Returns false, and changes nothing, if the list lacks so many namespaces
+  // that it is probably wrong (ListRound::believe()). Otherwise drops the namespaces that the list
+  // did not name. For each of them, the core gets an update without an account.
   bool complete();
 
  private:

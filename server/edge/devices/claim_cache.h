@@ -26,8 +26,8 @@ struct PodDevices {
     kKnown,
     // The pod must wait: `why` says for what.
     kUnknown,
-    // Another pod pays for the claim and gets its devices first. So this pod requests no GPUs, but
-    // must wait, as `why` says.
+    // Another pod pays for the ResourceClaim and gets its devices first. So this pod requests no
+    // GPUs, and must wait, as `why` says.
     kAfterPayer,
   };
   State state = State::kKnown;
@@ -35,8 +35,8 @@ struct PodDevices {
   std::string why;
 };
 
-// Entries stay when a session ends: the core does not get ResourceClaims, so no entry must be sent
-// again.
+// The entries stay when a session ends. The core does not get ResourceClaims, so the edge need not
+// send any entry again.
 class ClaimCache {
  public:
   // `extra`: the resources that count as whole GPUs. `extra` must outlive the cache.
@@ -61,18 +61,18 @@ class ClaimCache {
   // status.reservedFor. While that list is empty, the first pod that the cache saw pays, and the
   // other pods wait. Error texts name the ResourceClaim and the DeviceClass.
   PodDevices resolve(const std::string& uid, std::string_view ns, json::Value pod);
-  // Adds what resolve() returns for the pod `object` to `pod`, which was read from `object`, and
-  // clears pod.claims.device. Returns why the pod must wait; empty: it need not wait. A gated pod
-  // that must wait requests no GPUs. If Subak does not know what the ResourceClaims request,
-  // pod.claims.device stays. But if it knew that before, and the pod has no gate, the pod still
-  // requests the same.
-  // Forgets a pod that has ended.
+  // Adds the result of resolve() to `pod`, and clears pod.claims.device. `object` is the JSON from
+  // which `pod` was read. Returns why the pod must wait; empty: it need not wait. A gated pod that
+  // must wait requests no GPUs.
+  // If Subak does not know what the ResourceClaims request, pod.claims.device stays. There is one
+  // exception: a pod without a gate keeps the request that Subak knew before.
+  // If the pod has ended, this also forgets the pod.
   std::string add_gpus(Pod& pod, json::Value object);
   // Forgets a pod that has ended or is gone. `knows_end`: its status states when it ended.
   void forget(const std::string& uid, bool knows_end = false);
-  // Returns from when a pod pays for a shared ResourceClaim for which another pod paid until now:
-  // from the end of that payer. 0: from now on, since the cluster does not say when that payer
-  // ended. `bound_at_ms`: when the pod was bound.
+  // Returns the time from which this pod pays for a shared ResourceClaim: the end of the pod that
+  // paid before. 0: the cluster does not state that end, so the pod pays from now on.
+  // `bound_at_ms`: when the pod was bound.
   TimeMs pays_from_ms(const std::string& uid, TimeMs bound_at_ms) const;
 
   // A session begins. `seen_until_ms`: ClusterView::Reports::seen_until_ms.
@@ -84,10 +84,12 @@ class ClaimCache {
   bool hold_back(const std::string& uid, const PodRecord& record);
   // The list is complete: returns the records that were held back, by uid.
   std::map<std::string, PodRecord> take_held_back();
-  // Returns from when such a pod pays, if the core does not know it. While an edge saw the pod run,
-  // another pod paid, unless the core chose the node of this pod. The core charges a pod that
-  // vanished until the last report of an edge. So this pod pays from then on, or from a later end
-  // of the payer. nullopt: from its binding.
+  // For a pod of a list that the core does not know: returns the time from which it pays for its
+  // shared ResourceClaims. Call it after take_held_back().
+  // - If the core chose the node of this pod, the pod paid itself from its binding: nullopt.
+  // - Otherwise another pod paid until an edge last saw the cluster (`seen_until_ms`), or until
+  //   that pod ended, if that was later. The result is the later time.
+  // - If the pod was bound after that time, it pays from its binding: nullopt.
   std::optional<TimeMs> listed_pays_from_ms(const PodRecord& record) const;
   // Forgets all pods, when a session begins.
   void forget_pods();
@@ -108,8 +110,8 @@ class ClaimCache {
     ClaimSpec spec;
     std::uint32_t list = 0;
   };
-  // The pods that share a ResourceClaim. `payer` may be a pod that was not seen yet, or is gone.
-  // `before`: the payer before that one; empty: not known.
+  // The pods that share a ResourceClaim. `payer` may be a pod that was not seen yet, or that is
+  // gone. `before`: the pod that paid before; empty: not known.
   struct Users {
     std::string payer, before;
     std::set<std::string> pods;
@@ -121,9 +123,10 @@ class ClaimCache {
   // A pod's ResourceClaims and ResourceClaimTemplates, as "namespace/name".
   struct PodUses {
     std::set<std::string> claims, templates;
-    // What the claims requested when Subak knew it last; nullopt: it never knew.
+    // What the ResourceClaims requested when Subak knew it last; nullopt: it never knew.
     std::optional<ClaimedGpus> known{};
-    // True: the pod has no node, or Subak does not know what it claims.
+    // True: a change of a ResourceClaim may still change what the pod requests. The pod has no
+    // node, or Subak does not know what it requests.
     bool waits = false;
   };
 
@@ -138,7 +141,8 @@ class ClaimCache {
   // does not state when the pod ended.
   bool note_end(const std::string& uid, const Pod& pod, json::Value object);
   // Returns when the last payer of the pod's ResourceClaims ended. 0: not known, or no payer has
-  // ended in this session. `listed`: the end of each pod that may have paid counts.
+  // ended in this session. `listed` false: only the end of the pod that paid just before counts.
+  // True: the end of each pod that may have paid counts.
   TimeMs payer_ended_ms(const std::string& uid, bool listed) const;
   // From now on, this pod pays for the ResourceClaim.
   static void set_payer(Users& users, const std::string& uid);
@@ -154,8 +158,9 @@ class ClaimCache {
   const ExtraGpuResources& extra_;
   std::map<std::string, Claim> claims_;  // by "namespace/name"
   std::map<std::string, Template> templates_;
-  std::map<std::string, Users> users_;  // by claim
-  // The last pod that may have paid and has ended, by claim. Without an entry, that is not known.
+  std::map<std::string, Users> users_;  // by ResourceClaim
+  // The last pod that may have paid and has ended, by ResourceClaim. Without an entry, no such
+  // pod is known.
   std::map<std::string, PayerEnd> payer_ends_;
   // The records that hold_back() holds back, by uid.
   std::map<std::string, PodRecord> held_back_;

@@ -81,7 +81,7 @@ class Fence {
   // for which no patch was sent.
   void guard(const std::string& uid, JobId job, std::uint32_t attempt);
 
-  // The node to which the core last released a pod, and the attempt for which it did so.
+  // The last node for which the core opened this pod's gate, with the job and the attempt.
   struct Sent {
     JobId job;
     std::uint32_t attempt = 0;

@@ -25,9 +25,9 @@ Error damaged_row(const std::string& path, std::string_view table, const std::st
 // Returns the error for a damaged checkpoint, which can be made again from the facts. The error
 // says that a start with --ignore-checkpoint does that.
 Error damaged_checkpoint(const std::string& path, std::string got);
-// Returns the error after a read that returned no row. If the read failed, it is SQLite's error: a
-// full disk or a missing right does not count as damage. If the read succeeded, the row is missing,
-// which is damage. Call it before the connection's next call.
+// Returns the error after a read that returned no row. If SQLite reports an error, such as a full
+// disk or a missing right, the result is that error. Otherwise the row is missing, which counts as
+// damage. Call it before the connection's next call.
 Error unreadable_store(Connection& db, const std::string& path);
 // Returns the size of the file in bytes; -1: the file does not exist, or its folder cannot be
 // searched.

@@ -15,11 +15,11 @@ namespace subak {
 // Threads: one at a time.
 class SqliteReader final : public StoreReader {
  public:
-  // `fact_version`: the newest fact version that this program knows. `indexes_sound`: becomes true
-  // when a check has found the indexes sound. Until then, and if it is nullptr, reads scan the
-  // tables. open() fails if the file cannot be opened, or if the uuid in the file is missing or
-  // damaged. A later read refuses a fact of a newer version, and the error says that a newer
-  // program is needed.
+  // `fact_version`: the newest fact version that this program knows. `indexes_sound`: true once a
+  // check of this store has found its indexes sound. While it is nullptr or false, reads scan the
+  // tables and use no index. open() fails if the file cannot be opened, or if the uuid in the file
+  // is missing or damaged. A later read refuses a fact of a newer version, and the error says that
+  // a newer program is needed.
   static Result<std::unique_ptr<StoreReader>> open(
       const std::string& path, std::uint32_t fact_version,
       std::shared_ptr<const std::atomic<bool>> indexes_sound = nullptr);
@@ -28,12 +28,13 @@ class SqliteReader final : public StoreReader {
   // error, the sink may have got facts before it.
   Result<Recovered> recover(FactSink& sink) override;
   Result<std::vector<Fact>> facts(std::uint64_t after_seq, std::size_t most) override;
-  // Reads the rows of the facts that are later than query.from_ms and have a number above
-  // query.after_seq. It stops when it has query.most entries, or after the fact query.last_seq. Its
-  // memory is that of the result. Only a query for one job uses an index.
+  // Returns the ledger rows of facts that were made after query.from_ms and have a number above
+  // query.after_seq. It stops at query.most entries, or after the fact query.last_seq. A query for
+  // one job uses an index, if the indexes are sound; each other query scans the table.
   Result<std::vector<LedgerEntry>> ledger(const LedgerQuery& query) override;
-  // Has one sum in memory for each group.
+  // Needs memory for one sum of each group.
   Result<std::vector<DailyUsage>> daily_usage(const LedgerQuery& query) override;
+  // As StoreReader::day_sums().
   Result<DaySums> day_sums(std::int64_t from_day, std::int64_t to_day) override;
   // Reads backwards from the last row before query.before_seq. It stops at the first row that is
   // older than query.from_ms, or when it has query.most entries.
