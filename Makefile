@@ -43,7 +43,7 @@ play: setup-run  ## the service with a played cluster, to try the README's "Use 
 	@tools/play
 
 test: tests  ## all tests that need only Debian's packages
-	@ctest --preset release -j "$$(nproc)"
+	@ctest --preset release -j "$$(( 2 * $$(nproc) ))"
 
 bench: everything  ## benchmarks beside their physical limits; writes build/bench.json
 	@tools/bench

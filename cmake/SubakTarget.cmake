@@ -5,7 +5,8 @@
 #   subak_test(<name> SOURCES x_test.cc [DEPS ...] [LABELS ...] [TIMEOUT seconds] [UNITY n])
 #
 # UNITY: n files at a time are compiled as one, where there are many with a heavy header in common: such
-# headers are most of a clean build. SUBAK_UNITY=OFF compiles each by itself, as the dev preset does.
+# headers are most of a clean build. For a test n is 4 if it is not given. SUBAK_UNITY=OFF compiles each
+# by itself, as the dev preset does.
 #
 # A library exports exactly one folder. Its include root holds a single link, <dir> -> source, so that
 # `#include "accounting/ledger.h"` resolves only in targets that list subak::accounting in their DEPS:
@@ -86,6 +87,9 @@ function(subak_test name)
     GTest::gtest_main Threads::Threads)
   # A test is compiled once and run for seconds: -O2 costs a fifth more time than it saves.
   target_compile_options(${name} PRIVATE $<$<CONFIG:RelWithDebInfo>:-O1>)
+  if(NOT DEFINED ARG_UNITY)
+    set(ARG_UNITY 4)
+  endif()
   subak_compile_as_one(${name} "${ARG_UNITY}")
   add_test(NAME ${name} COMMAND ${name} WORKING_DIRECTORY ${CMAKE_SOURCE_DIR})
   if(NOT ARG_TIMEOUT)
