@@ -228,7 +228,7 @@ void Gateway::page(const HttpRequest& request, const HttpReplier& done) {
     again.headers += "\r\nRefresh: 0; url=" + to;
     return done(std::move(again));
   }
-  if (!ports_.assets.empty() && !request.target.starts_with("/api/")) {
+  if (!ports_.assets.empty()) {
     if (auto file = ports_.assets.answer(path_of(request.target), request.header("Accept-Encoding"),
                                          request.header("If-None-Match"))) {
       return done(*std::move(file));

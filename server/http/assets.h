@@ -1,5 +1,5 @@
-// The files of the console, which the build compiles into the program (class `Assets`). Without
-// files, the port serves the page of console.cc. Threads: any; a table never changes.
+// The files of the console, which the build compiles into the program (class `Assets`). Threads:
+// any; a table never changes.
 #pragma once
 
 #include <optional>

@@ -49,12 +49,7 @@ void HttpRoutes::handle(std::string_view method, std::string_view target, HttpDo
   if (path == "/metrics") return metrics(std::move(done));
   if (path == "/healthz") return done(healthz());
   if (path == "/readyz") return done(readyz(target.substr(path.size()) == "?leader"));
-  if (path == "/api/summary") return summary(done);
-  if (path == "/") {
-    return done({200, "text/html; charset=utf-8", console_page(sources_.state().version),
-                 "\r\nContent-Security-Policy: " + console_policy()});
-  }
-  done(plain(404, "not found; there are /, /metrics, /healthz, /readyz and /api/summary"));
+  done(plain(404, "not found; there are /metrics, /healthz, /readyz and the console at /"));
 }
 
 // The follower's thread writes the engine's half. If it refuses, the page lacks that half and says
@@ -84,15 +79,6 @@ void HttpRoutes::metrics(HttpDone done) const {
         finish(metrics::write_accounts(*page, engine, survey, now, users), true);
       });
   if (!queued) finish("", false);
-}
-
-void HttpRoutes::summary(const HttpDone& done) const {
-  const metrics::ShellState state = sources_.state();
-  const bool queued = sources_.read([done, state](const Engine& engine) {
-    done({200, "application/json",
-          summary_json(engine, std::max(state.now_ms, engine.now()), state.version)});
-  });
-  if (!queued) done(plain(503, "the reading side is busy or stopping; try again"));
 }
 
 HttpResponse HttpRoutes::healthz() const {

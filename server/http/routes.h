@@ -1,11 +1,10 @@
-// The routes of the HTTP port: /metrics, /healthz, /readyz, the console page at /, and the data of
-// that page at /api/summary. /readyz succeeds once the webhook answers and the service has answered
-// one read. If the service started without the database, /readyz succeeds once the webhook answers.
+// The routes of the HTTP port for programs: /metrics, /healthz and /readyz. The routes for browsers
+// are in server/browser. /readyz succeeds once the webhook answers and the service has answered one
+// read. If the service started without the database, /readyz succeeds once the webhook answers.
 // /readyz?leader succeeds only if the service also accepts changes.
 //
-// All routes are read-only. server/browser decides who may see the page and its data. The other
-// routes need no login. If other machines can reach the port, protect it as you protect your
-// dashboards. The routes do not use sockets: the listener calls handle().
+// All routes are read-only, and need no login. If other machines can reach the port, protect it as
+// you protect your dashboards. The routes do not use sockets: the listener calls handle().
 #pragma once
 
 #include <functional>
@@ -60,9 +59,6 @@ class HttpRoutes {
   // Answers /metrics. It reads the figures of the engine on the follower's thread. If the follower
   // refuses the read, the page has only the other figures.
   void metrics(HttpDone done) const;
-  // Answers /api/summary on the follower's thread. If the follower refuses the read, the answer
-  // says so at once.
-  void summary(const HttpDone& done) const;
   HttpResponse healthz() const;
   // `to_lead`: the answer also requires that the service accepts changes.
   HttpResponse readyz(bool to_lead) const;
@@ -96,14 +92,5 @@ AsyncHttpHandler own_hosts_only(AsyncHttpHandler handler, std::vector<std::strin
 // own too. Every IP address counts as own, since DNS rebinding needs a name. The comparison with
 // `names` ignores case and a dot at the end.
 bool is_own_host(std::string_view host, const std::vector<std::string>& names);
-
-// Returns the console page: static HTML that reads /api/summary.
-std::string console_page(std::string_view version);
-// Returns the Content-Security-Policy of the console page. The policy allows only the page's own
-// script and style, and reads from the page's own origin.
-std::string console_policy();
-// Returns the console's data as JSON: the totals, the clusters, the accounts without the users, and
-// the first jobs of the queue.
-std::string summary_json(const Engine& engine, TimeMs now, std::string_view version);
 
 }  // namespace subak

@@ -105,11 +105,14 @@ class Service:
 
 
 class Pages(threading.Thread):
-    """Fetches a page of the HTTP port while the load runs, with a pause after each answer."""
+    """Fetches a page of the HTTP port while the load runs, with a pause after each answer. `call`: a POST of {}, as a
+    browser calls the API; else a GET."""
 
-    def __init__(self, load, service, path, pause_s):
+    def __init__(self, load, service, path, pause_s, call=False):
         super().__init__(daemon=True)
-        self.load, self.url, self.path, self.pause_s = load, f"http://{service.ports['http']}{path}", path, pause_s
+        self.load, self.path, self.pause_s = load, path, pause_s
+        body, headers = (b"{}", {"Content-Type": "application/json"}) if call else (None, {})
+        self.page = urllib.request.Request(f"http://{service.ports['http']}{path}", body, headers)
         self.failed, self.ms = False, []
         self.start()
 
@@ -117,7 +120,7 @@ class Pages(threading.Thread):
         while not self.failed and self.load.poll() is None:
             begin = time.monotonic()
             try:
-                with urllib.request.urlopen(self.url, timeout=60) as reply:
+                with urllib.request.urlopen(self.page, timeout=60) as reply:
                     reply.read()
             except OSError as error:
                 say(f"{self.path}: {error}")
@@ -358,7 +361,8 @@ class Bench:
         metrics every 15 s, the console's page every 5 s, a page of the queue and a submission now and then."""
         seconds = os.environ.get("SUBAK_BENCH_STALL_S", "600")
         load = self.start([self.tool("read_stall"), service.ports["grpc"], seconds])
-        pages = [Pages(load, service, path, pause) for path, pause in (("/metrics", 15), ("/api/summary", 5))]
+        pages = [Pages(load, service, "/metrics", 15),
+                 Pages(load, service, "/subak.v1.AccountService/ListShares", 5, call=True)]
         out, _ = load.communicate(timeout=float(seconds) + 300)
         for page in pages:
             page.join()

@@ -347,7 +347,7 @@ class OnLoopback(Service):
 
     def test_the_page_as_before(self):
         self.assertEqual(self.send("GET", "/").status, 200)
-        self.assertEqual(self.send("GET", "/api/summary").status, 200)
+        self.assertEqual(self.send("GET", "/nothing.txt").status, 404)
         self.assertEqual(self.send("GET", "/metrics").status, 200)
         reply = self.send("GET", "/")
         self.assertEqual(reply.headers["X-Frame-Options"], "DENY")
@@ -476,7 +476,7 @@ class Beyond(WithTokens):
     def test_plain_beyond_this_machine(self):
         bearer = {"Authorization": f"Bearer {TOKENS['admin']}"}
         self.refused(self.call("JobService/ListQueue", headers=bearer, secure=False), 403, "permission_denied", "want https")
-        for path in ("/", "/api/summary", "/login", "/live?topics=queue"):
+        for path in ("/", "/queue", "/login", "/live?topics=queue"):
             with self.subTest(path=path):
                 self.assertEqual(self.send("GET", path, headers=bearer, secure=False).status, 403)
         for path in ("/metrics", "/healthz", "/readyz"):
@@ -487,12 +487,12 @@ class Beyond(WithTokens):
     def test_pages_need_a_session(self):
         reply = self.send("GET", "/")
         self.assertEqual((reply.status, reply.headers["Location"]), (303, "/login?to=/"))
-        self.assertEqual(self.send("GET", "/api/summary").status, 303)
+        self.assertEqual(self.send("GET", "/queue").status, 303)
         mailed = self.send("GET", "/queue", headers={"Sec-Fetch-Site": "cross-site", "Sec-Fetch-Mode": "navigate"})
         self.assertEqual((mailed.status, mailed.headers["Refresh"]), (200, "0; url=/queue"))
         _, viewer = self.sign_in("viewer")
         self.assertEqual(self.send("GET", "/", headers=viewer).status, 200)
-        self.assertEqual(self.send("GET", "/api/summary", headers=viewer).status, 200)
+        self.assertEqual(self.send("GET", "/queue", headers=viewer).status, 200)
         self.assertEqual(self.call("JobService/ListQueue", headers=viewer).status, 200)
 
     def test_live_over_tls(self):

@@ -126,7 +126,7 @@ class ShellStressTest : public testing::Test {
     sources.events = &events_;
     sources.clock = &clock_;
     const HttpRoutes routes(std::move(sources));
-    for (const char* target : {"/metrics", "/api/summary", "/readyz", "/healthz", "/metrics"}) {
+    for (const char* target : {"/metrics", "/readyz", "/healthz", "/metrics"}) {
       std::promise<HttpResponse> page;
       routes.handle("GET", target, [&](HttpResponse r) { page.set_value(std::move(r)); });
       EXPECT_NE(page.get_future().get().body, "")
