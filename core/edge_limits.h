@@ -29,9 +29,9 @@ inline constexpr DurationMs kDiscoveryMs = 300'000;
 inline constexpr DurationMs kSteadyWatchMs = 10'000;
 inline constexpr std::uint32_t kShortWatchesTold = 3;
 
-// If a list of ResourceSlices, DeviceClasses, ResourceClaims, their templates or ComputeDomains
-// fails, the edge waits this long for it before it lists nodes and pods. Until the list comes, pods
-// that need these objects wait behind their gates.
+// If a list of devices, ResourceClaims, ComputeDomains or volumes fails, the edge waits this long
+// for it before it lists nodes and pods. Until the list comes, pods that need these objects wait
+// behind their gates.
 inline constexpr DurationMs kDeviceListsMs = 30 * kSecondMs;
 
 // The edge remembers gangs that once had members without GPUs and have none now: at most this

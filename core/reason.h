@@ -66,11 +66,14 @@ enum class ReasonToken : std::uint8_t {
   kUnknownDeviceClass,
   // A hard budget of its account, or of one above, has too few GPU-hours left.
   kBudgetSpent,
+  // A volume of the pod does not exist yet. This is a reason of the pod: until the volume exists,
+  // the pod belongs to no job.
+  kWaitingForVolumes,
 };
 
 template <>
 struct EnumText<ReasonToken> {
-  static constexpr std::array<std::string_view, 22> names{"next",
+  static constexpr std::array<std::string_view, 23> names{"next",
                                                           "OnHold",
                                                           "GangIncomplete",
                                                           "WaitingForNodes",
@@ -91,7 +94,8 @@ struct EnumText<ReasonToken> {
                                                           "BeyondGangSize",
                                                           "WaitingForPreemptedWorkloads",
                                                           "UnknownDeviceClass",
-                                                          "BudgetSpent"};
+                                                          "BudgetSpent",
+                                                          "WaitingForVolumes"};
 };
 
 // The order of reasons: kNext, then errors and holds of the job, then the structure of the fleet,
@@ -102,6 +106,7 @@ inline constexpr std::array kReasonOrder{
     ReasonToken::kOnHold,
     ReasonToken::kMisconfigured,
     ReasonToken::kUnknownDeviceClass,
+    ReasonToken::kWaitingForVolumes,
     ReasonToken::kUnschedulable,
     ReasonToken::kGangIncomplete,
     ReasonToken::kBeyondGangSize,

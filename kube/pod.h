@@ -8,6 +8,7 @@
 
 #include <array>
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -427,6 +428,9 @@ void read_resources(json::Value spec, const ExtraGpuResources& extra, std::strin
 void read_status(json::Value status, PodStatus& out);
 // pod_constraints.cc: reads selectors, affinity, tolerations, host ports, products.
 void read_constraints(json::Value spec, Pod& pod);
+// pod_constraints.cc: reads a list of NodeSelectorTerms. It calls `take` before each term and each
+// requirement, and leaves out those for which `take` returns false.
+std::vector<AffinityTerm> read_node_terms(json::Value terms, const std::function<bool()>& take);
 // pod_keys.cc: finds Subak's keys in labels and annotations, and checks them.
 void find_keys(Pod& pod);
 void read_keys(std::string_view path, Pod& pod);

@@ -11,26 +11,7 @@
 namespace subak {
 namespace {
 
-// Reads lists of any length in a pod, and stores at most one item beyond the engine's limit, for
-// which the pod is refused.
-class TermReader {
- public:
-  explicit TermReader(PodShape& shape) : shape_(shape) {}
-
-  void read(json::Value spec);
-
- private:
-  bool take() { return ++terms_ <= limits::kMaxSelectorTerms + 1; }
-  Requirement read_requirement(json::Value v, bool is_field);
-  void read_affinity(json::Value affinity);
-  void read_toleration(json::Value v);
-  void read_ports(json::Value containers, bool host_network);
-
-  PodShape& shape_;
-  std::size_t terms_ = 0;  // selectors, affinity terms, their requirements, tolerations
-};
-
-Requirement TermReader::read_requirement(json::Value v, bool is_field) {
+Requirement read_requirement(json::Value v, bool is_field) {
   Requirement r;
   json::each_member(v, [&](Text key, json::Value value) {
     if (key == "key") r.key = json::text(value);
@@ -44,6 +25,24 @@ Requirement TermReader::read_requirement(json::Value v, bool is_field) {
   return r;
 }
 
+// Reads lists of any length in a pod, and stores at most one item beyond the engine's limit, for
+// which the pod is refused.
+class TermReader {
+ public:
+  explicit TermReader(PodShape& shape) : shape_(shape) {}
+
+  void read(json::Value spec);
+
+ private:
+  bool take() { return ++terms_ <= limits::kMaxSelectorTerms + 1; }
+  void read_affinity(json::Value affinity);
+  void read_toleration(json::Value v);
+  void read_ports(json::Value containers, bool host_network);
+
+  PodShape& shape_;
+  std::size_t terms_ = 0;  // selectors, affinity terms, their requirements, tolerations
+};
+
 void TermReader::read_affinity(json::Value affinity) {
   const auto node = json::member(affinity, "nodeAffinity");
   if (!node) return;
@@ -51,16 +50,7 @@ void TermReader::read_affinity(json::Value affinity) {
   if (!required) return;
   const auto terms = json::member(*required, "nodeSelectorTerms");
   if (!terms) return;
-  json::each_item(*terms, [&](std::size_t, json::Value term) {
-    if (!take()) return;
-    AffinityTerm& t = shape_.affinity.emplace_back();
-    json::each_member(term, [&](Text key, json::Value list) {
-      if (key != "matchExpressions" && key != "matchFields") return;
-      json::each_item(list, [&](std::size_t, json::Value r) {
-        if (take()) t.requirements.push_back(read_requirement(r, key == "matchFields"));
-      });
-    });
-  });
+  shape_.affinity = read_node_terms(*terms, [this] { return take(); });
 }
 
 void TermReader::read_toleration(json::Value v) {
@@ -218,6 +208,21 @@ std::vector<std::string> products_of(const PodShape& shape) {
 }
 
 }  // namespace
+
+std::vector<AffinityTerm> read_node_terms(json::Value terms, const std::function<bool()>& take) {
+  std::vector<AffinityTerm> out;
+  json::each_item(terms, [&](std::size_t, json::Value term) {
+    if (!take()) return;
+    AffinityTerm& t = out.emplace_back();
+    json::each_member(term, [&](Text key, json::Value list) {
+      if (key != "matchExpressions" && key != "matchFields") return;
+      json::each_item(list, [&](std::size_t, json::Value r) {
+        if (take()) t.requirements.push_back(read_requirement(r, key == "matchFields"));
+      });
+    });
+  });
+  return out;
+}
 
 void read_constraints(json::Value spec, Pod& pod) {
   PodShape& shape = pod.shape;

@@ -42,6 +42,7 @@ import cases_kinds  # noqa: E402, F401
 import cases_mig  # noqa: E402, F401
 import cases_modes  # noqa: E402, F401
 import cases_neighbours  # noqa: E402, F401
+import cases_volumes  # noqa: E402, F401
 import cases_nodes  # noqa: E402, F401
 import cases_operator_upgrade  # noqa: E402, F401
 import cases_operators  # noqa: E402, F401

@@ -60,13 +60,13 @@ struct World {
     const auto kind = json::text(event.object, "kind");
     if (event.kind == WatchKind::kBookmark || event.kind == WatchKind::kError) return relist();
     if (kind == "ResourceSlice") {
-      cache.claims().devices().see_slice(event);
+      cache.needs().claims().devices().see_slice(event);
     } else if (kind == "DeviceClass") {
-      cache.claims().devices().see_class(event);
+      cache.needs().claims().devices().see_class(event);
     } else if (kind == "ResourceClaim") {
-      cache.claims().see_claim(event);
+      cache.needs().claims().see_claim(event);
     } else if (kind == "ResourceClaimTemplate") {
-      cache.claims().see_template(event);
+      cache.needs().claims().see_template(event);
     } else if (kind == "Node") {
       cache.see_node(event, now);
     } else if (const OwnerKindRow* const row = row_of_object(event.object)) {
@@ -96,8 +96,8 @@ struct World {
       cache.nodes().see_lease(std::string(cache.nodes().silent().begin()->first), "");
     }
     cache.adopt_orphans(now - kNow);
-    cache.claims().devices().take_changed_nodes();
-    cache.claims().take_outdated();
+    cache.needs().claims().devices().take_changed_nodes();
+    cache.needs().claims().take_outdated();
     cache.marks().take_outdated();
     cache.nodes().take_changed();
     while (auto news = cache.outbox().next(known)) {

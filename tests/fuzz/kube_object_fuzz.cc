@@ -1,12 +1,14 @@
 // One object of a cluster, as a watch sends it: read as a pod and as an owner of pods. What is read of
 // a pod the engine takes or refuses by name, and says the same of it again; the patch that opens its
 // gate is JSON that ends in taking one away; an owner's gang is never larger than a gang may be. And as the
-// answer to who we are: a name within its limit.
+// answer to who we are: a name within its limit. As the objects of a volume too: their lists are
+// within the limits, and what both of two lists match is what one of them matches with itself.
 #include "core/limits.h"
 #include "kube/known_as.h"
 #include "kube/owner.h"
 #include "kube/pod.h"
 #include "kube/release.h"
+#include "kube/volume/volume.h"
 #include "tests/fuzz/common/fuzz.h"
 
 namespace {
@@ -47,6 +49,15 @@ void check_owner(json::Value object) {
   }
 }
 
+void check_volumes(json::Value object) {
+  assert(read_pod_volumes(object).size() <= limits::kMaxPodListItems);
+  (void)read_volume_claim(object);
+  for (const auto& nodes : {read_volume_nodes(object), read_storage_class(object).nodes}) {
+    assert(nodes.size() <= limits::kMaxSelectorTerms + 1);
+    assert(both_of(nodes, nodes) == nodes && both_of(nodes, {}) == nodes);
+  }
+}
+
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
@@ -56,6 +67,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   if (parser.parse(text.data(), text.size()).get(object) != simdjson::SUCCESS) return 0;
   const auto record = pod_record_from_json(text);
   if (record.ok()) check_record(*record);
+  check_volumes(object);
   check_release(object, "n1");
   check_release(object, "");
   check_owner(object);

@@ -64,7 +64,7 @@ void change_payer(const std::string& uid, PodEntry& entry, const Pod& pod, PodRe
   if (!entry.gpu) return;
   if (entry.told != 0 && entry.gpu->asks_gpu != pod.asks_gpu()) {
     withdraw(uid, entry, !pod.node_name.empty(), outbox, marks);
-    const bool was_unknown = !entry.gpu->claims.unknown.empty() && pod.claims.by_template;
+    const bool was_unknown = !entry.gpu->claims.waits.claim.empty() && pod.claims.by_template;
     std::optional<TimeMs>& from_ms = entry.gpu->claims.pays_from_ms;
     from_ms.reset();
     if (pod.asks_gpu() && !was_unknown && !pod.node_name.empty())
@@ -81,12 +81,12 @@ bool may_have_hold(const PodEntry& pod) {
   return pod.gpu->gated || !pod.gpu->let_go_to.empty();
 }
 
-// Takes the pod as a member of its gang, as NonGpuMembers::see(). A pod whose claims Subak does not
-// know may request GPUs.
+// Takes the pod as a member of its gang, as NonGpuMembers::see(). `waits`: why the pod must wait
+// before the core gets it. Such a pod may request GPUs.
 std::vector<std::string> see_member(NonGpuMembers& members, const std::string& uid, const Pod& pod,
-                                    WatchKind kind, const std::string& unclaimed) {
-  const bool unknown = !unclaimed.empty() && !pod.claims.device.empty();
-  return unknown ? members.gone(uid) : members.see(uid, pod, kind);
+                                    WatchKind kind, const PodWait& waits) {
+  const bool may_ask = !waits.volume.empty() || !pod.claims.device.empty();
+  return waits.any() && may_ask ? members.gone(uid) : members.see(uid, pod, kind);
 }
 
 }  // namespace
@@ -100,7 +100,7 @@ ClusterCache::ClusterCache(std::string cluster, ExtraGpuResources extra,
                     std::move(fatal_conditions)},
       other_schedulers_(std::move(other_schedulers)),
       outbox_(std::move(cluster)),
-      claims_(node_options_.extra_gpus),
+      needs_(node_options_.extra_gpus),
       domains_({.unreadable =
                     [this](const std::string& why) {
                       ++unreadable_.count;
@@ -108,7 +108,7 @@ ClusterCache::ClusterCache(std::string cluster, ExtraGpuResources extra,
                     },
                 .offers_changed = [this](const std::string& node) { nodes_.put_changed(node); }}),
       nodes_(
-          node_options_, claims_.devices(), outbox_,
+          node_options_, needs_.claims().devices(), outbox_,
           [this](const std::string& node) { return may_have_pods(node); },
           [this](const std::string& node) { return domains_.offers_channel(node); }),
       namespaces_(outbox_),
@@ -127,7 +127,7 @@ void ClusterCache::forget_told() {
   non_gpu_members_.clear();
   marks_.clear();
   domains_.forget_users();
-  claims_.forget_pods();
+  needs_.forget_pods();
 }
 
 // --- pods ----------------------------------------------------------------------------------------
@@ -170,16 +170,17 @@ void ClusterCache::see_pod(const WatchEvent& event, std::int64_t monotonic_ms, b
   entry.version = version;
   see_operand(uid, pod, event);
   const bool has_claims = !pod.claims.device.empty();  // such a pod may pay later
-  std::string unclaimed = has_claims ? claims_.add_gpus(pod, event.object) : std::string();
+  PodWait waits = needs_.add_to(pod, event.object);
   const bool unsure = with_owner && pod.asks_gpu() && !find_gang(owners_, pod, entry);
   if (unsure && waits_for_owner(pod, event, monotonic_ms)) return;
   orphans_.forget(uid);
-  outdate_gangs(see_member(non_gpu_members_, uid, pod, event.kind, unclaimed));
+  outdate_gangs(see_member(non_gpu_members_, uid, pod, event.kind, waits));
   if (pod.asks_gpu()) non_gpu_members_.leave_out_of(pod);
   if (pod.asks_gpu()) hold_unsized(pod);
   domains_.recognise(pod);
   PodRecord record = pod_record(pod, !other_manager_of(pod, other_schedulers_).empty());
-  if (record.ended == Cause::kNone) change_payer(uid, entry, pod, record, claims_, outbox_, marks_);
+  if (record.ended == Cause::kNone)
+    change_payer(uid, entry, pod, record, needs_.claims(), outbox_, marks_);
   if (event.kind == WatchKind::kDeleted && record.ended == Cause::kNone) {
     const TimeMs end_ms = end_seen(entry, end_of(pod));
     const Cause cause =
@@ -191,9 +192,9 @@ void ClusterCache::see_pod(const WatchEvent& event, std::int64_t monotonic_ms, b
   entry.node = pod.node_name;
   if (pod.asks_gpu() || pod.gated() || entry.gpu || has_claims)
     see_gpu_pod(uid, entry, pod, record, event.object, monotonic_ms);
-  if (entry.gpu) entry.gpu->claims.unknown = std::move(unclaimed);
-  if (entry.gpu && !entry.gpu->claims.unknown.empty() && record.gated && !entry.gpu->ended)
-    marks_.put_unclaimed(uid);
+  if (entry.gpu) entry.gpu->claims.waits = std::move(waits);
+  if (entry.gpu && entry.gpu->claims.waits.any() && record.gated && !entry.gpu->ended)
+    marks_.put_early(uid);
   if (record.ended == Cause::kEvicted && is_evicted_by_upgrade(nodes_, entry, pod))
     record.ended = Cause::kNodeDrained;
   if (record.ended != Cause::kNone) record.ended_at_ms = end_seen(entry, record.ended_at_ms);
@@ -208,7 +209,7 @@ void ClusterCache::see_pod(const WatchEvent& event, std::int64_t monotonic_ms, b
   // The claims of a pod that has ended are not read. It may have ended before this session.
   const bool may_be_known = record.ended == Cause::kNone || !pod.claims.device.empty();
   const bool counts = pod.asks_gpu() || entry.told != 0 || (!entry.node.empty() && may_be_known);
-  if (counts && (entry.told != 0 || !claims_.hold_back(uid, record))) tell_pod(uid, record);
+  if (counts && (entry.told != 0 || !needs_.claims().hold_back(uid, record))) tell_pod(uid, record);
   if (counts && entry.gpu) tell_late_pods(uid, entry, pod, record);
   if (entry.gpu && entry.gpu->ended) tell_if_gone(entry.gpu->gang_owner);
   if (event.kind != WatchKind::kDeleted) return;
@@ -216,7 +217,7 @@ void ClusterCache::see_pod(const WatchEvent& event, std::int64_t monotonic_ms, b
   if (entry.gpu) count_user(domains_, *entry.gpu, -1);
   if (entry.gpu) tell_if_gone(entry.gpu->gang_owner);
   marks_.forget(uid);
-  claims_.forget(uid);
+  needs_.forget(uid);
   pods_.erase(uid);
 }
 
@@ -290,7 +291,6 @@ void ClusterCache::tell_late_pods(const std::string& uid, PodEntry& entry, const
   outbox_.changed(about::LatePods{uid}, *std::move(seen));
 }
 
-// The core never moves a pod between gangs: the pod is reported as gone, and then as new.
 void ClusterCache::follow_gang(const std::string& uid, PodEntry& entry, PodRecord& record) {
   GangPart& gang = entry.gpu->gang_told;
   gang.size_changes = gang.size_changes || record.size_of_owner;
@@ -323,16 +323,16 @@ void ClusterCache::drop_pod(const std::string& uid, in::PodGone gone, const std:
   outdate_gangs(non_gpu_members_.gone(uid));
   nodes_.forget_operand(uid);
   marks_.forget(uid);
-  claims_.forget(uid);
+  needs_.forget(uid);
   pods_.erase(at);
 }
 
 bool ClusterCache::complete_pods(TimeMs heard_ms) {
-  for (auto& [uid, record] : claims_.take_held_back()) {
+  for (auto& [uid, record] : needs_.claims().take_held_back()) {
     const auto found = pods_.find(uid);
     if (found == pods_.end() || found->second.told != 0 || !found->second.gpu) continue;
     std::optional<TimeMs>& from_ms = found->second.gpu->claims.pays_from_ms;
-    from_ms = claims_.listed_pays_from_ms(record);
+    from_ms = needs_.claims().listed_pays_from_ms(record);
     charge_from(record, from_ms);
     tell_pod(uid, record);
   }
@@ -401,8 +401,6 @@ bool ClusterCache::may_have_pods(const std::string& node) const {
   });
 }
 
-// Returns the end of a pod. A pod that was deleted while its node was silent ended at the node's
-// last sign of life. A machine that comes back reports the end itself.
 TimeMs ClusterCache::end_seen(const PodEntry& entry, TimeMs said_ms) const {
   if (!entry.gpu || !entry.gpu->given_up) return said_ms;
   const TimeMs lost_ms = nodes_.lost_ms(entry.node);
@@ -462,7 +460,6 @@ void ClusterCache::complete_owners(const std::string& collection) {
   for (const std::string& gang : std::set(owned_.open_gangs())) tell_if_gone(gang);
 }
 
-// Marks the gated pods below the owner for reading again.
 void ClusterCache::outdate_pods_of(const OwnerCache::Seen& seen) {
   for (const std::string& uid : marks_.gated()) {
     const GpuPodEntry& gpu = *pods_.at(uid).gpu;
@@ -474,7 +471,6 @@ void ClusterCache::outdate_pods_of(const OwnerCache::Seen& seen) {
   }
 }
 
-// Marks the gated pods of the gangs for reading again, since the sizes of the gangs have changed.
 void ClusterCache::outdate_gangs(const std::vector<std::string>& gangs) {
   for (const std::string& gang : gangs) {
     for (const std::string& uid : marks_.gated()) {

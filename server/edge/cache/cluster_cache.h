@@ -30,8 +30,8 @@
 #include "server/edge/cache/owner_cache.h"
 #include "server/edge/cache/pod_marks.h"
 #include "server/edge/client/watch_stream.h"
-#include "server/edge/devices/claim_cache.h"
 #include "server/edge/domains/domain_cache.h"
+#include "server/edge/volumes/pod_needs.h"
 
 namespace subak {
 
@@ -68,10 +68,10 @@ class ClusterCache {
   // directly to this cache.
   NamespaceCache& namespaces() { return namespaces_; }
   OwnerCache& owners() { return owners_; }
-  // The ResourceClaims of pods, and the devices of nodes. The edge passes its lists and watches of
-  // ResourceSlices, DeviceClasses, ResourceClaims and ResourceClaimTemplates directly to this
-  // cache.
-  ClaimCache& claims() { return claims_; }
+  // The ResourceClaims and volumes of pods, and the devices of nodes. The edge passes its lists and
+  // watches of ResourceSlices, DeviceClasses, ResourceClaims, ResourceClaimTemplates,
+  // PersistentVolumeClaims, PersistentVolumes and StorageClasses directly to these caches.
+  PodNeeds& needs() { return needs_; }
   const OwnerCache& owners() const { return owners_; }
   // Pods that the edge must look at again, in one set for each cause.
   PodMarks& marks() { return marks_; }
@@ -82,7 +82,7 @@ class ClusterCache {
   void begin_pods(TimeMs began_ms) {
     pod_list_.begin();
     pod_list_ms_ = began_ms;
-    claims_.begin_pods();
+    needs_.claims().begin_pods();
   }
   // Takes an event on a pod, but ignores an event that is older than the pod's entry. A pod that
   // requests no GPUs and never had the gate gets no GpuPodEntry.
@@ -204,7 +204,7 @@ class ClusterCache {
   ListRound pod_list_;
   // When the present or the last list of pods began, by the service's time.
   TimeMs pod_list_ms_ = 0;
-  ClaimCache claims_;
+  PodNeeds needs_;
   DomainCache domains_;
   NodeCache nodes_;
   NamespaceCache namespaces_;

@@ -16,6 +16,7 @@
 #include "kube/rank.h"
 #include "kube/release.h"
 #include "model/input.h"
+#include "server/edge/volumes/pod_needs.h"
 
 namespace subak {
 
@@ -34,6 +35,10 @@ inline constexpr const char* kSlicesPath = "/apis/resource.k8s.io/v1/resourcesli
 inline constexpr const char* kClassesPath = "/apis/resource.k8s.io/v1/deviceclasses";
 inline constexpr const char* kClaimsPath = "/apis/resource.k8s.io/v1/resourceclaims";
 inline constexpr const char* kTemplatesPath = "/apis/resource.k8s.io/v1/resourceclaimtemplates";
+// Volumes of pods. Subak works even if it has no right to read them.
+inline constexpr const char* kVolumeClaimsPath = "/api/v1/persistentvolumeclaims";
+inline constexpr const char* kVolumesPath = "/api/v1/persistentvolumes";
+inline constexpr const char* kStorageClassesPath = "/apis/storage.k8s.io/v1/storageclasses";
 inline constexpr const char* kWorkerSetsPath = "/apis/leaderworkerset.x-k8s.io/v1/leaderworkersets";
 // Returns the collections of all kinds of owners that the edge may watch (kube/owners/kinds.h), in
 // the version that Subak prefers. A cluster has only some of them.
@@ -49,11 +54,10 @@ struct JobPart {
   bool failing = false;
 };
 
-// What a pod requests by ResourceClaims (Dynamic Resource Allocation).
+// What a pod needs besides the GPUs of its containers.
 struct ClaimsPart {
-  // Why Subak does not know which GPUs the pod's ResourceClaims request. Empty: Subak knows, or the
-  // pod has no ResourceClaim.
-  std::string unknown;
+  // Why the pod must wait before the core gets it.
+  PodWait waits;
   // Set if another pod paid before for a ResourceClaim of this pod, and now this pod pays: its
   // charge begins then, and not when the pod was bound. 0: it begins when the core gets the pod.
   std::optional<TimeMs> pays_from_ms{};

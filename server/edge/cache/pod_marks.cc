@@ -6,7 +6,7 @@ void PodMarks::clear() {
   gated_.clear();
   unschedulable_.clear();
   unsized_.clear();
-  unclaimed_.clear();
+  early_.clear();
   withdrawn_.clear();
   outdated_.clear();
 }

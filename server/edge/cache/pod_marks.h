@@ -32,11 +32,10 @@ class PodMarks {
   // Marks a pod for take_unsized(). Call it each time that the pod is seen, since take_unsized()
   // empties the set.
   void put_unsized(const std::string& uid) { unsized_.insert(uid); }
-  // Takes out the gated pods with ResourceClaims of which Subak does not know which GPUs they
-  // request.
-  std::set<std::string> take_unclaimed() { return std::exchange(unclaimed_, {}); }
-  // Marks a pod for take_unclaimed(), in the same way as put_unsized().
-  void put_unclaimed(const std::string& uid) { unclaimed_.insert(uid); }
+  // Takes out the gated pods that must wait before the core gets them (PodWait).
+  std::set<std::string> take_early() { return std::exchange(early_, {}); }
+  // Marks a pod for take_early(), in the same way as put_unsized().
+  void put_early(const std::string& uid) { early_.insert(uid); }
   // Takes out the pods without a node that were reported as gone although they exist. The scheduler
   // may place such a pod, or a patch that opens its gate may still be on its way.
   std::set<std::string> take_withdrawn() { return std::exchange(withdrawn_, {}); }
@@ -52,7 +51,7 @@ class PodMarks {
   // Puts the uid into the set, or takes it out.
   static void set(std::set<std::string>& marked, const std::string& uid, bool is);
 
-  std::set<std::string> gated_, unschedulable_, unsized_, unclaimed_, withdrawn_, outdated_;
+  std::set<std::string> gated_, unschedulable_, unsized_, early_, withdrawn_, outdated_;
 };
 
 }  // namespace subak

@@ -27,7 +27,7 @@ struct EdgeContext {
               options.fatal_conditions, options.topology_labels, options.node_labels,
               options.system_namespaces),
         inbox(std::make_shared<Inbox>([to = api.get()] { to->wake(); })) {
-    if (options.ignores_unknown_claims) cache.claims().ignore_unknown();
+    if (options.ignores_unknown_claims) cache.needs().claims().ignore_unknown();
   }
 
   const EdgeOptions options;

@@ -83,7 +83,7 @@ void EdgeSession::begin_list(const std::string& uid) {
   if (cluster == nullptr) return end("there is no cluster " + name);
   number_ = cluster->reports.session + 1;
   const ClusterId id = cluster->id;
-  context_.cache.claims().begin_session(cluster->reports.seen_until_ms);
+  context_.cache.needs().claims().begin_session(cluster->reports.seen_until_ms);
   const bool posted = post(in::ListBegin{name, uid, known_as_}, [this, id](const Reply& reply) {
     if (reply.error) return end(reply.error->message());
     phase_ = Phase::kNodes;

@@ -166,8 +166,8 @@ void Notices::tell_suspended(const KubeWrite& write, const std::string& note) {
 void Notices::look_at_waiting() {
   for (const std::string& uid : context_.cache.marks().take_unsized())
     waiting_.take_unsized(uid, context_.ports.now_ms());
-  for (const std::string& uid : context_.cache.marks().take_unclaimed())
-    waiting_.take_unclaimed(uid, context_.ports.now_ms());
+  for (const std::string& uid : context_.cache.marks().take_early())
+    waiting_.take_early(uid, context_.ports.now_ms());
   const std::int64_t now = context_.ports.monotonic_ms();
   if (looking_ || now < look_due_ms_) return;
   look_due_ms_ = now + limits::kLookWaitingMs;

@@ -64,10 +64,13 @@ void ObjectReads::put_off_pod(const std::string& uid, DurationMs at_least) {
 
 void ObjectReads::outdate_devices() {
   ClusterCache& cache = context_.cache;
-  for (const std::string& node : cache.claims().devices().take_changed_nodes()) {
+  for (const std::string& node : cache.needs().claims().devices().take_changed_nodes()) {
     cache.nodes().put_changed(node);
   }
-  for (const std::string& uid : cache.claims().take_outdated()) cache.marks().put_outdated(uid);
+  for (const std::string& uid : cache.needs().claims().take_outdated())
+    cache.marks().put_outdated(uid);
+  for (const std::string& uid : cache.needs().volumes().take_outdated())
+    cache.marks().put_outdated(uid);
 }
 
 void ObjectReads::read_outdated_nodes() {

@@ -37,12 +37,11 @@ DurationMs Strays::due_in() const {
   return wait_until(due_ms_, context_.ports.monotonic_ms());
 }
 
-// A pod without GPUs was gated by mistake in any mode, unless it requests devices by DRA that Subak
-// does not count.
+// A pod without GPUs was gated by mistake in any mode, unless it must wait before the core gets it.
 bool Strays::is_stray(const std::string& uid, const ClusterView& cluster) const {
   const PodEntry* const pod = context_.cache.find_gpu_pod(uid);
   if (pod == nullptr || !pod->gpu->gated || pod->gpu->foreign_gates) return false;
-  if (!pod->gpu->asks_gpu) return pod->gpu->claims.unknown.empty();
+  if (!pod->gpu->asks_gpu) return !pod->gpu->claims.waits.any();
   return cluster.mode_of(pod->ns) != Mode::kEnforce;
 }
 

@@ -20,6 +20,7 @@ bool are_asked(const std::vector<std::unique_ptr<Reflector>>& kinds) {
 void Watches::follow_others() {
   devices_until_ms_ = context_.ports.monotonic_ms() + limits::kDeviceListsMs;
   follow_devices();
+  follow_volumes();
   follow_namespaces();
   owners_.begin();
   follow_leases();
@@ -119,60 +120,68 @@ void Watches::follow_namespaces() {
   namespaces_ = follow(kNamespacesPath, std::move(sink));
 }
 
+void Watches::follow_early(const char* path, std::function<void()> begin,
+                           std::function<void(const WatchEvent&)> see,
+                           std::function<void()> complete) {
+  ReflectorSink sink;
+  sink.begin = std::move(begin);
+  sink.object = [this, see = std::move(see)](const WatchEvent& event) {
+    on_change_();
+    see(event);
+  };
+  sink.complete = [this, complete = std::move(complete)] {
+    on_change_();
+    complete();
+    return true;
+  };
+  devices_.push_back(follow(path, std::move(sink)));
+}
+
 // A cluster without NVIDIA's driver has no ComputeDomains, and no slices of that driver.
 // The slices of the driver of ComputeDomains have channels, the others have devices.
 void Watches::follow_devices() {
   const auto add = [this](const char* path, auto begin, auto see, auto complete) {
-    ReflectorSink sink;
-    sink.begin = begin;
-    sink.object = [this, see](const WatchEvent& event) {
-      on_change_();
-      see(event);
-    };
-    sink.complete = [this, complete] {
-      on_change_();
-      complete();
-      return true;
-    };
-    devices_.push_back(follow(path, std::move(sink)));
+    follow_early(path, begin, see, complete);
   };
   add(
       kSlicesPath,
       [this] {
         context_.cache.domains().begin_slices();
-        context_.cache.claims().devices().begin_slices();
+        context_.cache.needs().claims().devices().begin_slices();
       },
       [this](const WatchEvent& event) {
         const bool of_domains =
             json::text_in(event.object, "spec", "driver") == names::kChannelDriver;
         of_domains ? context_.cache.domains().see_slice(event)
-                   : context_.cache.claims().devices().see_slice(event);
+                   : context_.cache.needs().claims().devices().see_slice(event);
       },
       [this] {
         context_.cache.domains().complete_slices();
-        context_.cache.claims().devices().complete_slices();
+        context_.cache.needs().claims().devices().complete_slices();
       });
   add(
-      kClassesPath, [this] { context_.cache.claims().devices().begin_classes(); },
-      [this](const WatchEvent& event) { context_.cache.claims().devices().see_class(event); },
-      [this] { context_.cache.claims().devices().complete_classes(); });
+      kClassesPath, [this] { context_.cache.needs().claims().devices().begin_classes(); },
+      [this](const WatchEvent& event) {
+        context_.cache.needs().claims().devices().see_class(event);
+      },
+      [this] { context_.cache.needs().claims().devices().complete_classes(); });
   add(
-      kClaimsPath, [this] { context_.cache.claims().begin_claims(); },
-      [this](const WatchEvent& event) { context_.cache.claims().see_claim(event); },
-      [this] { context_.cache.claims().complete_claims(); });
+      kClaimsPath, [this] { context_.cache.needs().claims().begin_claims(); },
+      [this](const WatchEvent& event) { context_.cache.needs().claims().see_claim(event); },
+      [this] { context_.cache.needs().claims().complete_claims(); });
   add(
       kTemplatesPath,
       [this] {
         context_.cache.domains().begin_templates();
-        context_.cache.claims().begin_templates();
+        context_.cache.needs().claims().begin_templates();
       },
       [this](const WatchEvent& event) {
         context_.cache.domains().see_template(event);
-        context_.cache.claims().see_template(event);
+        context_.cache.needs().claims().see_template(event);
       },
       [this] {
         context_.cache.domains().complete_templates();
-        context_.cache.claims().complete_templates();
+        context_.cache.needs().claims().complete_templates();
       });
   add(
       kDomainsPath, [this] { context_.cache.domains().begin_domains(); },
@@ -180,6 +189,23 @@ void Watches::follow_devices() {
         context_.cache.domains().see_domain(event, context_.ports.monotonic_ms());
       },
       [this] { context_.cache.domains().complete_domains(); });
+}
+
+// Subak works without the right to read volumes.
+void Watches::follow_volumes() {
+  VolumeCache& volumes = context_.cache.needs().volumes();
+  follow_early(
+      kVolumeClaimsPath, [&volumes] { volumes.begin_claims(); },
+      [&volumes](const WatchEvent& event) { volumes.see_claim(event); },
+      [&volumes] { volumes.complete_claims(); });
+  follow_early(
+      kVolumesPath, [&volumes] { volumes.begin_volumes(); },
+      [&volumes](const WatchEvent& event) { volumes.see_volume(event); },
+      [&volumes] { volumes.complete_volumes(); });
+  follow_early(
+      kStorageClassesPath, [&volumes] { volumes.begin_classes(); },
+      [&volumes](const WatchEvent& event) { volumes.see_class(event); },
+      [&volumes] { volumes.complete_classes(); });
 }
 
 // Leases are optional: without them the times that nodes report are taken as they are.

@@ -74,9 +74,13 @@ class Watches {
   bool may_follow_nodes() const;
   // Each function begins one kind or several, with a sink that writes into the cache.
   void follow_devices();
+  void follow_volumes();
   void follow_nodes();
   void follow_namespaces();
   void follow_leases();
+  // Follows one kind of devices_: objects that the edge reads before nodes and pods.
+  void follow_early(const char* path, std::function<void()> begin,
+                    std::function<void(const WatchEvent&)> see, std::function<void()> complete);
   // Makes and starts a reflector. The limits of its kind continue from earlier reflectors.
   std::unique_ptr<Reflector> follow(const std::string& path, ReflectorSink sink);
   // Returns the reflectors that exist.
@@ -101,8 +105,8 @@ class Watches {
   // nullptr: that kind is not followed.
   std::unique_ptr<Reflector> nodes_, namespaces_, pods_, leases_;
   OwnerWatches owners_;
-  // ResourceSlices, DeviceClasses, ResourceClaims, ResourceClaimTemplates and ComputeDomains;
-  // empty: not followed.
+  // ResourceSlices, DeviceClasses, ResourceClaims, ResourceClaimTemplates, ComputeDomains, and the
+  // three kinds of VolumeCache; empty: not followed.
   std::vector<std::unique_ptr<Reflector>> devices_;
 };
 

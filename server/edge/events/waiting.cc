@@ -191,12 +191,14 @@ void Waiting::take_unsized(const std::string& uid, TimeMs now_ms) {
   tell({{}, uid, reason}, now_ms, true);
 }
 
-void Waiting::take_unclaimed(const std::string& uid, TimeMs now_ms) {
+void Waiting::take_early(const std::string& uid, TimeMs now_ms) {
   const PodEntry* const pod = cache_.find_gpu_pod(uid);
   if (pod == nullptr || conditions_.contains(uid)) return;
+  const PodWait& waits = pod->gpu->claims.waits;
   Reason reason;
-  reason.token = ReasonToken::kUnknownDeviceClass;
-  reason.detail = pod->gpu->claims.unknown;
+  reason.token =
+      waits.claim.empty() ? ReasonToken::kWaitingForVolumes : ReasonToken::kUnknownDeviceClass;
+  reason.detail = waits.claim.empty() ? waits.volume : waits.claim;
   tell({{}, uid, reason}, now_ms, true);
 }
 

@@ -92,9 +92,8 @@ class Waiting {
   void take(const WaitingPage& page, TimeMs now_ms);
   // Records at once that the pod waits until a user states the size of its gang.
   void take_unsized(const std::string& uid, TimeMs now_ms);
-  // Records at once that the pod waits because Subak does not know which GPUs its ResourceClaims
-  // request.
-  void take_unclaimed(const std::string& uid, TimeMs now_ms);
+  // Records at once why the pod must wait before the core gets it (PodWait).
+  void take_early(const std::string& uid, TimeMs now_ms);
   // Records that the pod does not belong to a job yet, because too many pods wait. `words`: the
   // core's message, which says which account has too many.
   void put_off(const std::string& uid, const std::string& words, TimeMs now_ms);

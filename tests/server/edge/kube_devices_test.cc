@@ -22,7 +22,7 @@ class KubeDevices : public Kube {
     return out;
   }
   void see_class(const std::string& name = "gpu.nvidia.com", const std::string& resource = "") {
-    cache.claims().devices().see_class(event(
+    cache.needs().claims().devices().see_class(event(
         R"({"metadata":{"name":")" + name +
         R"("},"spec":{"selectors":[{"cel":{"expression":"device.driver == 'gpu.nvidia.com'"}}])" +
         (resource.empty() ? "" : R"(,"extendedResourceName":")" + resource + '"') + "}}"));
@@ -35,7 +35,7 @@ class KubeDevices : public Kube {
                  R"(","attributes":{"type":{"string":"gpu"},"uuid":{"string":")" + name +
                  std::to_string(i) + R"("},"productName":{"string":"NVIDIA L4"}}})";
     }
-    cache.claims().devices().see_slice(event(
+    cache.needs().claims().devices().see_slice(event(
         R"({"metadata":{"name":")" + name + R"("},"spec":{"driver":"gpu.nvidia.com","nodeName":")" +
             node + R"(","pool":{"name":")" + node + R"(","generation":)" +
             std::to_string(generation) + R"(,"resourceSliceCount":)" + std::to_string(slices) +
@@ -43,7 +43,7 @@ class KubeDevices : public Kube {
         kind));
   }
   std::int64_t gpus_of(const std::string& node) {
-    const NodeDevices* const found = cache.claims().devices().find(node);
+    const NodeDevices* const found = cache.needs().claims().devices().find(node);
     return found == nullptr ? 0 : found->capacity.at("nvidia.com/gpu");
   }
 
@@ -52,18 +52,18 @@ class KubeDevices : public Kube {
            R"(","count":)" + std::to_string(count) + "}}]}}";
   }
   void see_template(const std::string& name, int count, const std::string& of = "gpu.nvidia.com") {
-    cache.claims().see_template(event(R"({"metadata":{"namespace":"a","name":")" + name +
-                                      R"("},"spec":{"spec":)" + spec_of(count, of) + "}}"));
+    cache.needs().claims().see_template(event(R"({"metadata":{"namespace":"a","name":")" + name +
+                                              R"("},"spec":{"spec":)" + spec_of(count, of) + "}}"));
   }
   void see_claim(const std::string& name, int count, const std::string& reserved = "",
                  WatchKind kind = WatchKind::kModified) {
     const std::string status =
         reserved.empty() ? "{}"
                          : R"({"reservedFor":[{"resource":"pods","uid":")" + reserved + "\"}]}";
-    cache.claims().see_claim(event(R"({"metadata":{"namespace":"a","name":")" + name +
-                                       R"("},"spec":)" + spec_of(count, "gpu.nvidia.com") +
-                                       R"(,"status":)" + status + "}",
-                                   kind));
+    cache.needs().claims().see_claim(event(R"({"metadata":{"namespace":"a","name":")" + name +
+                                               R"("},"spec":)" + spec_of(count, "gpu.nvidia.com") +
+                                               R"(,"status":)" + status + "}",
+                                           kind));
   }
   // `claim`: such as `"resourceClaimTemplateName":"one"`. `labels`: members of metadata.labels.
   // `finished`: when its container ended.
@@ -107,7 +107,7 @@ TEST_F(KubeDevices, OnlyCompletePoolsOfTheNewestGenerationCount) {
   EXPECT_EQ(gpus_of("n1"), 0) << "one of two slices";
   see_slice("s2", "n1", 1, 2, 4);
   EXPECT_EQ(gpus_of("n1"), 8);
-  EXPECT_THAT(cache.claims().devices().take_changed_nodes(), ElementsAre("n1"));
+  EXPECT_THAT(cache.needs().claims().devices().take_changed_nodes(), ElementsAre("n1"));
   // The driver replaces the slices. Until the new generation is complete, nothing changes.
   see_slice("s3", "n1", 2, 2, 3);
   see_slice("s1", "n1", 1, 2, 4, WatchKind::kDeleted);
@@ -116,14 +116,14 @@ TEST_F(KubeDevices, OnlyCompletePoolsOfTheNewestGenerationCount) {
   see_slice("s2", "n1", 1, 2, 4, WatchKind::kDeleted);
   EXPECT_EQ(gpus_of("n1"), 6);
   see_slice("s4", "n1", 2, 2, 3);  // again the same
-  cache.claims().devices().take_changed_nodes();
+  cache.needs().claims().devices().take_changed_nodes();
   see_slice("s4", "n1", 2, 2, 3);
-  EXPECT_THAT(cache.claims().devices().take_changed_nodes(), IsEmpty());
+  EXPECT_THAT(cache.needs().claims().devices().take_changed_nodes(), IsEmpty());
   // A list without them.
-  cache.claims().devices().begin_slices();
-  cache.claims().devices().complete_slices();
+  cache.needs().claims().devices().begin_slices();
+  cache.needs().claims().devices().complete_slices();
   EXPECT_EQ(gpus_of("n1"), 0);
-  EXPECT_THAT(cache.claims().devices().take_changed_nodes(), ElementsAre("n1"));
+  EXPECT_THAT(cache.needs().claims().devices().take_changed_nodes(), ElementsAre("n1"));
 }
 
 // A node that comes again has slices of the first generation again.
@@ -131,9 +131,9 @@ TEST_F(KubeDevices, OldAndNewSlicesOfOneGenerationAreNoPool) {
   see_slice("old-1", "n1", 1, 2, 2);
   see_slice("old-2", "n1", 1, 2, 2);
   ASSERT_EQ(gpus_of("n1"), 4);
-  cache.claims().devices().begin_slices();
+  cache.needs().claims().devices().begin_slices();
   see_slice("new-1", "n1", 1, 2, 3);
-  cache.claims().devices().complete_slices();
+  cache.needs().claims().devices().complete_slices();
   EXPECT_EQ(gpus_of("n1"), 4) << "the last complete pool";
   see_slice("new-2", "n1", 1, 2, 3);
   EXPECT_EQ(gpus_of("n1"), 6);
@@ -159,20 +159,21 @@ TEST_F(KubeDevices, ANodeHasTheDevicesOfItsSlices) {
   see_class("gpu.nvidia.com", "nvidia.com/gpu");
   outdate();
   EXPECT_THAT(cache.nodes().take_changed(), ElementsAre("n1"));
-  EXPECT_FALSE(cache.claims().devices().find("n1")->only_by_claim);
+  EXPECT_FALSE(cache.needs().claims().devices().find("n1")->only_by_claim);
 }
 
 TEST_F(KubeDevices, AGatedPodWaitsUntilItsClaimIsKnown) {
   see_slice("s1", "n1", 1, 1, 4);
   see_claiming("1", kOfTemplate);
   EXPECT_FALSE(record());
-  EXPECT_THAT(cache.marks().take_unclaimed(), ElementsAre("1"));
-  EXPECT_THAT(cache.find_gpu_pod("1")->gpu->claims.unknown, HasSubstr("ResourceClaimTemplate one"));
+  EXPECT_THAT(cache.marks().take_early(), ElementsAre("1"));
+  EXPECT_THAT(cache.find_gpu_pod("1")->gpu->claims.waits.claim,
+              HasSubstr("ResourceClaimTemplate one"));
   see_template("one", 2);
   outdate();
   EXPECT_THAT(cache.marks().take_outdated(), ElementsAre("1"));
   see_claiming("1", kOfTemplate);
-  EXPECT_THAT(cache.find_gpu_pod("1")->gpu->claims.unknown, HasSubstr("no such DeviceClass"));
+  EXPECT_THAT(cache.find_gpu_pod("1")->gpu->claims.waits.claim, HasSubstr("no such DeviceClass"));
   see_class();
   outdate();
   EXPECT_THAT(cache.marks().take_outdated(), ElementsAre("1"));
@@ -181,28 +182,28 @@ TEST_F(KubeDevices, AGatedPodWaitsUntilItsClaimIsKnown) {
   ASSERT_TRUE(pod);
   EXPECT_EQ(pod->shape.gpus, 2);
   EXPECT_EQ(pod->shape.kind, GpuKind::kWhole);
-  EXPECT_EQ(cache.find_gpu_pod("1")->gpu->claims.unknown, "");
+  EXPECT_EQ(cache.find_gpu_pod("1")->gpu->claims.waits.claim, "");
 }
 
 TEST_F(KubeDevices, UnknownClaimsCountAsNothingIfThePolicySaysSo) {
-  cache.claims().ignore_unknown();
+  cache.needs().claims().ignore_unknown();
   see_claiming("1", kOfTemplate);
-  EXPECT_EQ(cache.find_gpu_pod("1")->gpu->claims.unknown, "");
-  EXPECT_THAT(cache.marks().take_unclaimed(), IsEmpty());
+  EXPECT_EQ(cache.find_gpu_pod("1")->gpu->claims.waits.claim, "");
+  EXPECT_THAT(cache.marks().take_early(), IsEmpty());
 }
 
 TEST_F(KubeDevices, AClaimThatIsNoGpuNeedsNoGate) {
   see_slice("s1", "n1", 1, 1, 4);
-  cache.claims().devices().see_class(event(
+  cache.needs().claims().devices().see_class(event(
       R"({"metadata":{"name":"nic"},"spec":{"selectors":[{"cel":{"expression":"device.driver == 'x'"}}]}})"));
-  cache.claims().devices().see_slice(
+  cache.needs().claims().devices().see_slice(
       event(R"({"metadata":{"name":"s9"},"spec":{"driver":"x","nodeName":"n1",
       "pool":{"name":"p","generation":1,"resourceSliceCount":1},"devices":[{"name":"d"}]}})"));
   see_template("one", 1, "nic");
   see_claiming("1", kOfTemplate);
   EXPECT_FALSE(record());
-  EXPECT_EQ(cache.find_gpu_pod("1")->gpu->claims.unknown, "");
-  EXPECT_THAT(cache.marks().take_unclaimed(), IsEmpty());
+  EXPECT_EQ(cache.find_gpu_pod("1")->gpu->claims.waits.claim, "");
+  EXPECT_THAT(cache.marks().take_early(), IsEmpty());
 }
 
 TEST_F(KubeDevices, TwoPodsOfOneClaimPayOnce) {
@@ -213,7 +214,7 @@ TEST_F(KubeDevices, TwoPodsOfOneClaimPayOnce) {
   ASSERT_EQ(record()->shape.gpus, 2);
   see_claiming("2", kShared);
   EXPECT_FALSE(record());
-  EXPECT_THAT(cache.find_gpu_pod("2")->gpu->claims.unknown, HasSubstr("another pod"));
+  EXPECT_THAT(cache.find_gpu_pod("2")->gpu->claims.waits.claim, HasSubstr("another pod"));
   // The first pod has its devices, so the second one may follow.
   see_claim("shared", 2, "1");
   see_claiming("1", kShared, "n1", "Running");
@@ -222,7 +223,7 @@ TEST_F(KubeDevices, TwoPodsOfOneClaimPayOnce) {
   EXPECT_THAT(cache.marks().take_outdated(), ElementsAre("1", "2"));
   see_claiming("2", kShared);
   EXPECT_FALSE(record());
-  EXPECT_EQ(cache.find_gpu_pod("2")->gpu->claims.unknown, "") << "its gate may open";
+  EXPECT_EQ(cache.find_gpu_pod("2")->gpu->claims.waits.claim, "") << "its gate may open";
   see_claiming("2", kShared, "n1", "Running");
   EXPECT_EQ(record()->shape.kind, GpuKind::kNone);
   // The first pod ends: the second one pays from now on.
@@ -286,7 +287,7 @@ TEST_F(KubeDevices, APayerThatEndedBeforeTheSessionHasPaid) {
     see_class();
     see_slice("s1", "n1", 1, 1, 4);
     see_claim("shared", 2, "2");
-    cache.claims().begin_session(kEnd - kSecondMs);
+    cache.needs().claims().begin_session(kEnd - kSecondMs);
     cache.begin_pods(kNow);
     if (first) see_claiming("1", kShared, "n1", "Succeeded", "", kEndText);
     see_claiming("2", kShared, "n1", "Running");
@@ -310,7 +311,7 @@ TEST_F(KubeDevices, APayerThatVanishedHasPaidUntilTheLastReport) {
   see_class();
   see_slice("s1", "n1", 1, 1, 4);
   see_claim("shared", 2, "2");
-  cache.claims().begin_session(kBound + kHourMs);
+  cache.needs().claims().begin_session(kBound + kHourMs);
   cache.begin_pods(kNow);
   see_claiming("0", kShared, "n1", "Succeeded", "",
                kEndText);  // it paid before the one that vanished
@@ -323,7 +324,7 @@ TEST_F(KubeDevices, APodOfAClaimThatWasBoundMeanwhilePaysFromItsBinding) {
   see_class();
   see_slice("s1", "n1", 1, 1, 4);
   see_claim("shared", 2, "2");
-  cache.claims().begin_session(kBound - kHourMs);
+  cache.needs().claims().begin_session(kBound - kHourMs);
   cache.begin_pods(kNow);
   see_claiming("2", kShared, "n1", "Running");
   ASSERT_TRUE(cache.complete_pods(kNow));
@@ -379,7 +380,7 @@ TEST_F(KubeDevices, PodsThatWaitForThePayerOfTheirClaimAreNonGpuMembers) {
   see_claiming("1", kShared, "", "Pending", kGangOfTwo);
   ASSERT_EQ(record()->gang_size, 2u);
   see_claiming("2", kShared, "", "Pending", kGangOfTwo);
-  EXPECT_THAT(cache.find_gpu_pod("2")->gpu->claims.unknown, HasSubstr("another pod"));
+  EXPECT_THAT(cache.find_gpu_pod("2")->gpu->claims.waits.claim, HasSubstr("another pod"));
   see_claiming("1", kShared, "", "Pending", kGangOfTwo);
   const auto payer = record();
   ASSERT_TRUE(payer) << "it stays in its gang, whose size changes";
@@ -428,7 +429,8 @@ TEST_F(KubeDevices, AClaimThatVanishesClosesTheGateAgain) {
   EXPECT_THAT(cache.marks().take_outdated(), ElementsAre("1"));
   see_claiming("1", kShared);
   EXPECT_THAT(told(), ElementsAre("pod_gone 1"));
-  EXPECT_THAT(cache.find_gpu_pod("1")->gpu->claims.unknown, HasSubstr("no ResourceClaim shared"));
+  EXPECT_THAT(cache.find_gpu_pod("1")->gpu->claims.waits.claim,
+              HasSubstr("no ResourceClaim shared"));
   EXPECT_THAT(cache.marks().take_withdrawn(), ElementsAre("1"))
       << "a patch that opens its gate may be on its way";
 }
@@ -444,7 +446,7 @@ TEST_F(KubeDevices, AnOpenPodKeepsWhatItsClaimRequested) {
   see_claiming("1", kShared, "", "Pending", "", "", false);
   EXPECT_EQ(record()->shape.gpus, 1);
   EXPECT_TRUE(cache.find_gpu_pod("1")->gpu->asks_gpu);
-  EXPECT_EQ(cache.find_gpu_pod("1")->gpu->claims.unknown, "");
+  EXPECT_EQ(cache.find_gpu_pod("1")->gpu->claims.waits.claim, "");
 }
 
 // The scheduler may still place such a pod on the node of its hold, so the edge guards that node.

@@ -63,7 +63,7 @@ class KubeDomain : public Kube {
             R"("}}]}}}})",
         kind);
     cache.domains().see_template(event);
-    cache.claims().see_template(event);
+    cache.needs().claims().see_template(event);
   }
   void see_slice(const std::string& node, WatchKind kind = WatchKind::kModified) {
     cache.domains().see_slice(event_of(
@@ -210,13 +210,13 @@ TEST_F(KubeDomain, AWrongObjectIsNamedWithItsField) {
 TEST_F(KubeDomain, AUsersClaimIsRecognisedByItsTemplate) {
   const std::string own = R"([{"name":"x","resourceClaimTemplateName":"own"}])";
   see_text(claiming("1", true, "", "Pending", own));
-  EXPECT_NE(cache.find_gpu_pod("1")->gpu->claims.unknown, "");
+  EXPECT_NE(cache.find_gpu_pod("1")->gpu->claims.waits.claim, "");
   see_template("D", std::string(names::kChannelClass), "own");
   outdate();
   EXPECT_THAT(cache.marks().take_outdated(10), SizeIs(1));
   see_text(claiming("1", true, "", "Pending", own));
   EXPECT_TRUE(told_pod().terms.compute_domain);
-  EXPECT_EQ(cache.find_gpu_pod("1")->gpu->claims.unknown, "");
+  EXPECT_EQ(cache.find_gpu_pod("1")->gpu->claims.waits.claim, "");
   EXPECT_EQ(cache.find_gpu_pod("1")->gpu->claims.domain, "") << "Subak makes and deletes none";
 }
 

@@ -9,10 +9,10 @@
 
 #include "core/edge_limits.h"
 #include "core/limits.h"
+#include "served_kinds.h"
 #include "server/edge/cache/cluster_cache.h"
 #include "server/edge/client/reflector.h"
 #include "server/edge/cluster/edge.h"
-#include "served_kinds.h"
 
 namespace subak {
 namespace {

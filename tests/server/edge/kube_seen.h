@@ -95,10 +95,10 @@ class Kube : public ::testing::Test {
   }
   // As ObjectReads does in each turn.
   void outdate() {
-    for (const std::string& node : cache.claims().devices().take_changed_nodes()) {
+    for (const std::string& node : cache.needs().claims().devices().take_changed_nodes()) {
       cache.nodes().put_changed(node);
     }
-    for (const std::string& uid : cache.claims().take_outdated()) cache.marks().put_outdated(uid);
+    for (const std::string& uid : cache.needs().claims().take_outdated()) cache.marks().put_outdated(uid);
   }
   std::vector<std::string> told() {
     std::vector<std::string> out;

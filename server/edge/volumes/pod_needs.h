@@ -1,0 +1,55 @@
+// What a pod needs besides the GPUs of its containers: ResourceClaims and volumes. Threads: one at
+// a time; ClusterCache owns the object.
+#pragma once
+
+#include <string>
+
+#include "server/edge/devices/claim_cache.h"
+#include "server/edge/volumes/volume_cache.h"
+
+namespace subak {
+
+// Why a gated pod must wait before the core gets it. Until then it belongs to no job.
+struct PodWait {
+  // Why Subak does not know which GPUs the pod's ResourceClaims request. Empty: Subak knows, or the
+  // pod has no ResourceClaim.
+  std::string claim;
+  // Which volume of the pod does not exist yet. Empty: none.
+  std::string volume;
+  bool any() const { return !claim.empty() || !volume.empty(); }
+};
+
+class PodNeeds {
+ public:
+  // `extra`: see ClaimCache.
+  explicit PodNeeds(const ExtraGpuResources& extra) : claims_(extra) {}
+  // The ResourceClaims of pods, and the devices of nodes.
+  ClaimCache& claims() { return claims_; }
+  // The PersistentVolumeClaims of pods, and the nodes of their volumes.
+  VolumeCache& volumes() { return volumes_; }
+
+  // Adds what the pod's ResourceClaims request, and the nodes of its volumes, to `pod`. `object` is
+  // the JSON from which `pod` was read.
+  PodWait add_to(Pod& pod, json::Value object) {
+    PodWait out;
+    if (!pod.claims.device.empty()) out.claim = claims_.add_gpus(pod, object);
+    out.volume = volumes_.add_nodes(pod, object);
+    return out;
+  }
+  // Forgets a pod that has ended or is gone.
+  void forget(const std::string& uid) {
+    claims_.forget(uid);
+    volumes_.forget(uid);
+  }
+  // Forgets all pods, when a session begins.
+  void forget_pods() {
+    claims_.forget_pods();
+    volumes_.forget_pods();
+  }
+
+ private:
+  ClaimCache claims_;
+  VolumeCache volumes_;
+};
+
+}  // namespace subak
