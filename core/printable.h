@@ -33,6 +33,13 @@ std::string printable(std::string_view text);
 // spaces, replaces several spaces by one, and trims both ends.
 std::string one_line(std::string_view text);
 
+// Returns the text for HTML and SVG: & < > and both quotes become entities. Unprintable characters
+// stay, so call printable() first if the text may have some.
+std::string html_text(std::string_view text);
+
+// Returns the bytes as hexadecimal digits, two for each byte.
+std::string hex(std::string_view bytes);
+
 // The text of the error (Error::want) for a new name that is not printable.
 inline constexpr std::string_view kWantPrintable =
     "want text without control and format characters";

@@ -19,6 +19,7 @@
 #include "cli/text/failure.h"
 #include "cli/text/files.h"
 #include "cli/text/words.h"
+#include "core/printable.h"
 #include "net/self_signed.h"
 
 namespace subak::cli {
@@ -82,13 +83,7 @@ std::string new_token() {
   if (::getrandom(bytes.data(), bytes.size(), 0) != static_cast<ssize_t>(bytes.size())) {
     throw usage_failure("--keys: the system gave no random bytes", "try again");
   }
-  constexpr char kHex[] = "0123456789abcdef";
-  std::string token;
-  for (const unsigned char byte : bytes) {
-    token += kHex[byte >> 4];
-    token += kHex[byte & 15];
-  }
-  return token;
+  return hex({reinterpret_cast<const char*>(bytes.data()), bytes.size()});
 }
 
 // Leaves existing files as they are. A new CA or token would lock out the clients that use the old

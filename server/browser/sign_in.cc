@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "core/limits.h"
+#include "core/printable.h"
 #include "server/api/common/browser_limits.h"
 #include "server/browser/connect.h"
 #include "server/http/header_text.h"
@@ -27,32 +28,6 @@ constexpr std::string_view kStyle =
 
 bool same(std::string_view a, std::string_view b) {
   return a.size() == b.size() && strncasecmp(a.data(), b.data(), a.size()) == 0;
-}
-
-std::string escaped(std::string_view text) {
-  std::string out;
-  for (const char c : text) {
-    switch (c) {
-      case '<':
-        out += "&lt;";
-        break;
-      case '>':
-        out += "&gt;";
-        break;
-      case '&':
-        out += "&amp;";
-        break;
-      case '"':
-        out += "&quot;";
-        break;
-      case '\'':
-        out += "&#39;";
-        break;
-      default:
-        out += c;
-    }
-  }
-  return out;
 }
 
 Error bad(std::string field, std::string want) {
@@ -139,11 +114,11 @@ HttpResponse sign_in_page(std::string_view to, std::string_view refusal, int sta
   out.body += kStyle;
   out.body += "</style></head><body><main><h1>Subak</h1>";
   if (!refusal.empty()) {
-    out.body += "<p id=\"refusal\" role=\"alert\">" + escaped(refusal) + "</p>";
+    out.body += "<p id=\"refusal\" role=\"alert\">" + html_text(refusal) + "</p>";
   }
   out.body +=
       "<form method=\"post\" action=\"/login\"><input type=\"hidden\" name=\"to\" value=\"" +
-      escaped(own_path(to)) +
+      html_text(own_path(to)) +
       "\"><label for=\"token\">Token</label><input id=\"token\" name=\"token\" "
       "type=\"password\" autocomplete=\"current-password\" required autofocus>"
       "<button>Sign in</button></form></main></body></html>\n";

@@ -52,7 +52,7 @@ void Svg::characters(std::string_view text) {
     } else if (!piece.printable) {
       body_ += printable(bytes);
     } else {
-      body_ += bytes == "<" ? "&lt;" : bytes == ">" ? "&gt;" : bytes == "&" ? "&amp;" : bytes;
+      body_ += html_text(bytes);
     }
   }
 }

@@ -59,6 +59,18 @@ TEST(Printable, WhatIsNoUtf8IsBytes) {
 }
 
 // What is printable needs no escape a second time.
+TEST(Printable, HtmlKeepsTextApartFromTags) {
+  EXPECT_EQ(html_text("<b a=\"1\" c='2'>&amp;</b>"),
+            "&lt;b a=&quot;1&quot; c=&#39;2&#39;&gt;&amp;amp;&lt;/b&gt;");
+  EXPECT_EQ(html_text("a\nb\xff"), "a\nb\xff");
+}
+
+TEST(Printable, HexOfBytes) {
+  using namespace std::string_view_literals;
+  EXPECT_EQ(hex("\0\x0f\xf0\xff"sv), "000ff0ff");
+  EXPECT_EQ(hex(""), "");
+}
+
 TEST(Printable, OfEveryCharacter) {
   for (char32_t c = 0; c <= 0x10FFFF; ++c) {
     if (c >= 0xD800 && c <= 0xDFFF) continue;

@@ -14,6 +14,7 @@
 #include "cli/text/table.h"
 #include "cli/text/words.h"
 #include "core/duration.h"
+#include "core/printable.h"
 #include "server/store/proof/migrate.h"
 
 namespace subak::cli {
@@ -235,26 +236,6 @@ Table lines_table(const Statement& s, bool total) {
   return table;
 }
 
-std::string escaped(std::string_view text) {
-  std::string out;
-  for (const char c : printable(text)) {
-    switch (c) {
-      case '&':
-        out += "&amp;";
-        break;
-      case '<':
-        out += "&lt;";
-        break;
-      case '"':
-        out += "&quot;";
-        break;
-      default:
-        out += c;
-    }
-  }
-  return out;
-}
-
 constexpr char kHead[] = R"html(<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><title>)html";
 constexpr char kStyle[] = R"html(</title><style>
@@ -281,9 +262,9 @@ void page_lines(std::ostream& out, const Statement& s) {
       << (costs ? "<th class=\"n\">Per hour</th><th class=\"n\">Cost</th>" : "")
       << "</tr></thead><tbody>\n";
   for (const StatementLine& line : s.lines) {
-    out << "<tr><td>" << escaped(line.payer) << "</td><td>"
-        << escaped(line.product + (line.profile.empty() ? "" : " " + line.profile)) << "</td><td>"
-        << word(line.state) << "</td><td>" << utc_day(line.from_day) << " to "
+    out << "<tr><td>" << html_text(printable(line.payer)) << "</td><td>"
+        << html_text(printable(line.product + (line.profile.empty() ? "" : " " + line.profile)))
+        << "</td><td>" << word(line.state) << "</td><td>" << utc_day(line.from_day) << " to "
         << utc_day(line.to_day - 1) << "</td>";
     number_cell(out, hours_text(line.amount));
     if (costs) {
@@ -296,7 +277,7 @@ void page_lines(std::ostream& out, const Statement& s) {
   number_cell(out, hours_text(s.total));
   if (costs) {
     number_cell(out, "");
-    number_cell(out, money_text(*s.cost_hundredths) + " " + escaped(s.currency));
+    number_cell(out, money_text(*s.cost_hundredths) + " " + html_text(printable(s.currency)));
   }
   out << "</tr>\n</tbody></table>\n";
 }
@@ -317,7 +298,7 @@ std::string statement_csv(const Statement& s) {
 
 std::string statement_page(const Statement& s) {
   const std::string title =
-      "GPU usage of " + (s.account.empty() ? "all accounts" : escaped(s.account));
+      "GPU usage of " + (s.account.empty() ? "all accounts" : html_text(printable(s.account)));
   std::ostringstream out;
   out << kHead << title << ", " << s.month.name << kStyle << "<h1>" << title << "</h1>\n<p>"
       << utc_day(s.month.from_day) << " to " << utc_day(s.month.to_day - 1) << ", UTC</p>\n";

@@ -6,6 +6,7 @@
 #include <stdexcept>
 #include <utility>
 
+#include "core/printable.h"
 #include "server/api/common/browser_limits.h"
 
 namespace subak::api {
@@ -17,13 +18,7 @@ constexpr std::string_view kScheme = "Session ";
 std::string random_secret() {
   std::array<unsigned char, 32> bits{};
   if (RAND_bytes(bits.data(), bits.size()) != 1) throw std::runtime_error("no random bytes");
-  constexpr std::string_view kDigits = "0123456789abcdef";
-  std::string out;
-  for (const unsigned char byte : bits) {
-    out += kDigits[byte >> 4];
-    out += kDigits[byte & 15];
-  }
-  return out;
+  return hex({reinterpret_cast<const char*>(bits.data()), bits.size()});
 }
 
 Error exhausted(std::string field, std::string want) {

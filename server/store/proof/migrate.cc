@@ -8,6 +8,7 @@
 #include <optional>
 #include <utility>
 
+#include "core/printable.h"
 #include "server/store/file/row_sum.h"
 #include "server/store/proof/checks.h"
 
@@ -116,16 +117,6 @@ std::string sha256_hex(std::string_view text) {
       EVP_Digest(text.data(), text.size(), digest.data(), &size, EVP_sha256(), nullptr);
   assert(ok == 1 && size == digest.size());
   return hex({reinterpret_cast<const char*>(digest.data()), digest.size()});
-}
-
-std::string hex(std::string_view bytes) {
-  constexpr char kHex[] = "0123456789abcdef";
-  std::string out;
-  for (const char byte : bytes) {
-    out += kHex[static_cast<unsigned char>(byte) >> 4];
-    out += kHex[byte & 15];
-  }
-  return out;
 }
 
 }  // namespace subak

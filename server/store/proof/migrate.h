@@ -44,9 +44,7 @@ Result<std::size_t> check_applied(Connection& db, const std::vector<Migration>& 
 // applied. It does not compare fact versions.
 Result<int> migrate(Connection& db, const std::vector<Migration>& all);
 
-// hex() returns the bytes as lower-case hexadecimal digits. sha256_hex() returns the SHA-256 of the
-// text in the same form.
-std::string hex(std::string_view bytes);
+// Returns the SHA-256 of the text as hexadecimal digits.
 std::string sha256_hex(std::string_view text);
 // Returns a unique id of 32 random hexadecimal digits. OpenSSL's generator makes them. The id does
 // not have the form of RFC 4122.

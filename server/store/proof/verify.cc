@@ -7,6 +7,7 @@
 #include <memory>
 
 #include "core/limits.h"
+#include "core/printable.h"
 #include "engine/engine.h"
 #include "server/runtime/runtime.h"
 #include "server/store/file/connection.h"
