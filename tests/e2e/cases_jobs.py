@@ -399,3 +399,37 @@ def gang_of_many_pods(c):
     together(c, rows_of(c, "wide"))
     c.expect(all(ended(p) and not condition(p, "DisruptionTarget") for p in c.pods("wide")), "undisturbed")
     c.expect(len({node_of(p) for p in c.pods("wide")}) == 8, "eight to a node")
+
+
+def rolled_over(c, strategy):
+    """A Deployment of three servers at the limit of its account, and a new release of it."""
+    c.nodes(1)
+    c.service.subak("account", "set", c.account, "--limit", "gpu=3", "--reason", "three servers")
+    pods = c.template(1, spec=c.spec(1, restart="Always"))
+    c.ana.create(o.deployment("serve", c.ns, pods, 3, strategy={"rollingUpdate": strategy}))
+    old = {p["metadata"]["uid"] for p in c.running_pods(3, "serve")}
+    c.ana.patch("Deployment", c.ns, "serve", {"spec": {"template": {"metadata": {"annotations": {"release": "2"}}}}})
+    return old
+
+
+@case()
+def rollout_at_the_limit(c):
+    """One old server goes, and its GPU goes to a new one, until all are new."""
+    old = rolled_over(c, {"maxSurge": 1, "maxUnavailable": 1})
+
+    def all_new():
+        pods = c.pods("serve")
+        return len(pods) == 3 and all(phase(p) == "Running" and p["metadata"]["uid"] not in old for p in pods)
+
+    c.until(all_new, "three servers of the new release")
+
+
+@case()
+def rollout_that_may_lose_no_server(c):
+    """At the limit such a rollout waits, and the new server says why. With a higher limit it goes on."""
+    old = rolled_over(c, {"maxSurge": 1, "maxUnavailable": 0})
+    new = c.until(lambda: next((p for p in c.pods("serve") if p["metadata"]["uid"] not in old), None), "a new server")
+    c.pod_is(new["metadata"]["name"], lambda p: "WaitingForQuota" in str(p), "the reason")
+    c.expect(len(c.running_pods(3, "serve")) == 3, "the old servers go on")
+    c.service.subak("account", "set", c.account, "--limit", "gpu=4", "--reason", "room for a rollout")
+    c.until(lambda: {p["metadata"]["uid"] for p in c.pods("serve")}.isdisjoint(old), "the new release alone")
