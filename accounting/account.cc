@@ -71,8 +71,7 @@ void AccountMeters::add(const DecayClock& clock, const AccountMeters& other, con
   usage_total_ = moved.sign > 0 ? usage_total_ + more : usage_total_ - more;
   usage_as_of_ = at.t;
   usage_.add(other.usage_, moved.sign);
-  const double surplus = surplus_.value(clock, at);
-  surplus_.add(clock, std::max(0.0, surplus + moved.surplus) - surplus, at.t);
+  surplus_.add(clock, moved.surplus, at.t);
   set_surplus_rate(clock, moved.surplus_rate, at);
 }
 

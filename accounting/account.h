@@ -214,7 +214,7 @@ class AccountMeters {
   void add(const DecayClock& clock, double usage, double surplus, double adjustment, TimeMs t);
   // Adds the usage of another account, with its rate, or subtracts it (`sign` -1). Usage without
   // decay stays exact. Afterwards the surplus has the rate `surplus_rate`, and `surplus` milli-GPU
-  // x ms more than before; it does not fall below 0.
+  // x ms more than before.
   struct Moved {
     int sign = 1;
     double surplus = 0;

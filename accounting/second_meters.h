@@ -3,13 +3,17 @@
 //
 // The meters begin with value 0. At the end, finished() adds the values that the meters would have
 // had at the beginning. The results are those of meters that had the new half-life from the start.
-// For usage and surplus this is so because a decayed meter is a sum over time. An adjustment
-// depends on other meters, but only by factors that do not change with time. So this class records
-// each adjustment with its factor, and applies it to the earlier values too.
+// For usage this is so because a decayed meter is a sum over time.
+//
+// Edits of shares, new accounts and moves of accounts add amounts to a surplus or an adjustment,
+// and these amounts depend on the complete values of other meters. So this class records each such
+// edit, with the values of its own meters at that time. finished() computes the amounts of all
+// edits, in their order, when it knows the earlier values too.
 //
 // Units: milli-GPU and milli-GPU x ms. Threads: one at a time.
 #pragma once
 
+#include <cstdint>
 #include <span>
 #include <vector>
 
@@ -54,30 +58,46 @@ class SecondMeters {
   // `nodes` are the accounts by id, with the new account. O(siblings).
   void begin_at_mean(std::span<const AccountNode> nodes, AccountId id, double factor, bool own_jobs,
                      TimeMs now);
+  // Moves the usage and the surplus of the account from the accounts `left` to the accounts
+  // `joined`. `nodes` are the accounts by id, with their new holds. O(left + joined).
+  void move(std::span<const AccountNode> nodes, AccountId id, std::vector<AccountId> left,
+            std::vector<AccountId> joined, TimeMs now);
 
   // Returns the state of each account's meters, by id, as of the last change. `earlier` has the
   // values at begun_ms(); an account that it does not name had none. Each account must have an id
-  // below nodes.size() (asserted). O(accounts + recorded adjustments).
+  // below nodes.size() (asserted). O(accounts + recorded edits).
   std::vector<AccountMeters::State> finished(std::span<const MeterValues> earlier,
                                              std::span<const AccountNode> nodes) const;
 
  private:
-  // One recorded adjustment.
-  struct Adjustment {
+  enum class EditKind : std::uint8_t { kShares, kNew, kMove };
+  // One recorded edit of the account `id`.
+  struct Edit {
+    EditKind kind = EditKind::kShares;
     AccountId id;
+    TimeMs at = 0;
     double factor = 0;
-    // The accounts whose surplus + adjustment count.
+    // kNew: the siblings with shares. If `parent` is set: the usage of this account counts too,
+    // without the usage of `without`.
     std::vector<AccountId> of;
-    // If set: the usage of this account counts too, without the usage of `without`.
     AccountId parent;
     std::vector<AccountId> without;
+    // kMove: the accounts that lose, and those that gain.
+    std::vector<AccountId> left, joined;
+    // The values of these meters at that time, without accounts whose values are 0, by id.
+    std::vector<MeterValues> values;
   };
+  // The complete values at the time of an edit.
+  class Replay;
+
   AccountMeters& meters(AccountId id);
+  void note_values(Edit& edit, AccountId id);
+  void record(Edit edit);
 
   DecayClock clock_;
   TimeMs begun_ms_ = 0;
-  std::vector<AccountMeters> meters_;    // by account id
-  std::vector<Adjustment> adjustments_;  // in their order
+  std::vector<AccountMeters> meters_;  // by account id; without the amounts of edits_
+  std::vector<Edit> edits_;            // in their order
 };
 
 }  // namespace subak

@@ -151,8 +151,9 @@ void AccountMove::add(AccountTree& tree, AccountNode& above, const AccountNode& 
     add_amount(jobs.claimed, product, sign * amount);
   }
   std::erase_if(jobs.claimed, [](const auto& entry) { return entry.second == 0; });
-  const double surplus = node.meters.surplus(tree.clock_, at);
-  above.meters.add(tree.clock_, node.meters, {sign, sign * surplus, beyond_quota(above)}, at);
+  const double before = above.meters.surplus(tree.clock_, at);
+  const double after = std::max(0.0, before + sign * node.meters.surplus(tree.clock_, at));
+  above.meters.add(tree.clock_, node.meters, {sign, after - before, beyond_quota(above)}, at);
 }
 
 void AccountMove::refresh_quota(AccountTree& tree, AccountId parent, TimeMs now) {
@@ -163,7 +164,6 @@ void AccountMove::refresh_quota(AccountTree& tree, AccountId parent, TimeMs now)
 void AccountMove::make(AccountTree& tree, AccountId id, const std::string& to, TimeMs now) {
   AccountNode& node = tree.at(id);
   must(!node.removed && id != kRootAccount, "a live account is moved");
-  must(!tree.second_, "no account moves while the half-life changes");
   std::vector<AccountId> moving = all_below(tree, id);
   std::iter_swap(moving.begin(), std::find(moving.begin(), moving.end(), id));
   const AccountId from = node.parent, parent = parent_of(tree, to);
@@ -173,12 +173,16 @@ void AccountMove::make(AccountTree& tree, AccountId id, const std::string& to, T
   if (parent == from) return;
   const DecayInstant instant = tree.clock_.at(now);
   // The accounts above both places keep what they have.
+  std::vector<AccountId> left, joined;
   for (AccountId up = from; !is_below(tree, parent, up); up = tree.node(up).parent) {
+    left.push_back(up);
     add(tree, tree.at(up), node, -1, instant);
   }
   for (AccountId up = parent; !is_below(tree, from, up); up = tree.node(up).parent) {
+    joined.push_back(up);
     add(tree, tree.at(up), node, 1, instant);
   }
+  if (tree.second_) tree.second_->move(tree.nodes_, id, std::move(left), std::move(joined), now);
   const std::uint32_t old_depth = node.depth, depth = tree.node(parent).depth + 1;
   for (const AccountId each : moving) tree.at(each).depth += depth - old_depth;
   link(tree, node, parent);

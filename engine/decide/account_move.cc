@@ -131,12 +131,6 @@ void decide(Decision& d, const in::MoveAccount& i) {
     return;
   }
   if (auto error = check_move(tree, id, i.to)) return d.refuse(*error, i.path);
-  if (tree.second()) {
-    return d.refuse({ErrorCode::kPrecondition, "path", i.path,
-                     "the half-life is changing; want the move after `subak policy get` shows that "
-                     "the change has ended"},
-                    i.path);
-  }
   EditStamp stamp = d.stamp(i.reason);
   const ManagedEdit managed{d.input.actor, i.override_managed};
   std::string mark_above;

@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "accounting/edit/account_move.h"
 #include "accounting/tree.h"
 
 namespace subak {
@@ -25,7 +26,9 @@ class Twins {
 
   void step() {
     now_ += below(20) * kMinuteMs + below(1000);
-    switch (below(8)) {
+    switch (below(9)) {
+      case 8:
+        return move();
       case 0:
         return edit();
       case 1:
@@ -76,6 +79,7 @@ class Twins {
     return most;
   }
   int amounts() const { return amounts_; }
+  int moves() const { return moves_; }
   const AccountTree& ours() const { return ours_; }
 
  private:
@@ -86,8 +90,8 @@ class Twins {
     return static_cast<std::int64_t>(random_() % static_cast<std::uint64_t>(most));
   }
   std::string some_path() {
-    const std::string parents[] = {"a", "b", "a.x", "a.y", "c"};
-    std::string path = parents[below(5)];
+    const std::string parents[] = {"a", "b", "a.x", "a.y", "c", "b.x", "x", "c.a.x"};
+    std::string path = parents[below(8)];
     if (below(2) == 0) path += "/u" + std::to_string(below(9));
     return path;
   }
@@ -114,6 +118,24 @@ class Twins {
     if (!id || ours_.node(id).alloc() != 0 || !ours_.node(id).children.empty()) return;
     ours_.remove(id, now_);
     theirs_.remove(id, now_);
+  }
+  // Accounts move below each other, to the top, and back.
+  void move() {
+    const std::string from = some_path(), parent = some_path();
+    const AccountId id = ours_.find(from);
+    if (!id || id == kRootAccount) return;
+    const std::size_t cut = from.find_last_of("./");
+    const std::string last = cut == std::string::npos ? from : from.substr(cut + 1);
+    std::string to = parent + "." + last;
+    if (ours_.node(id).spec.user) {
+      to = from.substr(0, cut) + "/u" + std::to_string(below(9));
+    } else if (below(3) == 0) {
+      to = last;
+    }
+    if (check_move(ours_, id, to)) return;
+    AccountMove::make(ours_, id, to, now_);
+    AccountMove::make(theirs_, id, to, now_);
+    moves_ += ours_.second() ? 1 : 0;
   }
   void hold() {
     const AccountId id = ours_.find(some_path());
@@ -143,12 +165,13 @@ class Twins {
   TimeMs now_ = kStart;
   AccountTree ours_, theirs_;
   std::vector<Held> held_;
+  int moves_ = 0;
   mutable int amounts_ = 0;
 };
 
 TEST(SecondMeters, AreThoseOfATreeThatHadTheHalfLifeFromTheStart) {
   double most = 0;
-  int amounts = 0;
+  int amounts = 0, moves = 0;
   std::size_t accounts = 0;
   for (const DurationMs half_life : {DurationMs{0}, kHourMs, 30 * kDayMs}) {
     for (std::uint64_t seed = 1; seed <= 20; ++seed) {
@@ -163,11 +186,13 @@ TEST(SecondMeters, AreThoseOfATreeThatHadTheHalfLifeFromTheStart) {
       }
       most = std::max(most, twins.difference(earlier));
       amounts += twins.amounts();
+      moves += twins.moves();
       accounts += twins.ours().nodes().size() - before;
     }
   }
   EXPECT_LE(most, 1e-12);
   EXPECT_GT(amounts, 10'000);
+  EXPECT_GT(moves, 500) << "accounts also move while second meters run";
   EXPECT_GT(accounts, 20U) << "accounts are also made while second meters run";
 }
 
