@@ -340,13 +340,17 @@ struct AccountLimits {
   std::shared_ptr<const ExtraLimits> extra;
 };
 
-// The last move of an account to another parent.
-struct LastMove {
-  // 0: the account was never moved.
+// One move of an account to another parent.
+struct PastMove {
   TimeMs at_ms = 0;
   // The parent before the move.
   AccountId from;
-  friend bool operator==(const LastMove&, const LastMove&) = default;
+  template <class V>
+  void fields(V& v) {
+    v(1, "at_ms", at_ms);
+    v(2, "from", from);
+  }
+  friend bool operator==(const PastMove&, const PastMove&) = default;
 };
 
 // What counts of the jobs at or below an account, besides the GPUs that they hold.
@@ -361,8 +365,9 @@ struct JobCounts {
   std::int64_t claiming = 0;
   // The books of the account's budgets, in the order of ExtraLimits::budgets.
   std::vector<BudgetBook> budgets;
-  // The books above the account count its GPU time only from this move on.
-  LastMove moved;
+  // The last moves of the account, at most AccountMove::kMostKept, oldest first. The books above
+  // the account count its GPU time only from the last move on.
+  std::vector<PastMove> moves;
 };
 
 // One account of the tree, with its state. The tree has its accounts in a dense vector, by id.

@@ -239,7 +239,6 @@ void AccountTree::remove(AccountId id, TimeMs now) {
   node.quota.clear();  // it promises nothing until it is created again
   node.limits.extra.reset();
   node.jobs.budgets.clear();
-  node.jobs.moved = {};
   node.quota_total = 0;
   node.below = 0;
   for (AccountId above = node.parent; above; above = at(above).parent) --at(above).below;

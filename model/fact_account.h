@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "accounting/tree.h"
 #include "core/ids.h"
@@ -22,9 +23,11 @@ struct AccountSet {
   // One more than the previous revision of the account.
   std::int64_t revision = 0;
   EditStamp edit;
-  // Set in checkpoints only: the last move of the account to another parent (AccountNode::moved).
+  // Set in checkpoints only: the moves of the account to other parents (JobCounts::moves). Older
+  // programs wrote the last move alone: its time, and the parent before it.
   TimeMs moved_ms = 0;
   AccountId moved_from{};
+  std::vector<PastMove> moves{};
   template <class V>
   void fields(V& v) {
     v(1, "id", id);
@@ -33,6 +36,7 @@ struct AccountSet {
     v(4, "edit", edit);
     v(5, "moved_ms", moved_ms);
     v(6, "moved_from", moved_from);
+    v(7, "moves", moves);
   }
 };
 
@@ -48,6 +52,7 @@ struct AccountDeleted {
   // Set in checkpoints only.
   AccountId parent;
   std::int64_t revision = 0;
+  std::vector<PastMove> moves{};
   template <class V>
   void fields(V& v) {
     v(1, "id", id);
@@ -55,6 +60,7 @@ struct AccountDeleted {
     v(3, "spec", spec);
     v(4, "parent", parent);
     v(5, "revision", revision);
+    v(6, "moves", moves);
   }
 };
 

@@ -96,6 +96,9 @@ class BudgetBook {
   void give(const BudgetHold& hold, TimeMs at);
   // The planned end of a hold changes.
   void move_end(const BudgetHold& before, TimeMs end_ms);
+  // Counts GPU time of a job that holds nothing of the account now: it began or ended before its
+  // account was moved, and this was reported late. A negative amount is subtracted.
+  void spend(MilliGpu amount, DurationMs ms) { base_ += GpuTime::of(amount, ms); }
   // Takes back GPU time that counts as spent, because another account or the platform pays for it.
   // Time before the beginning of the book was never counted, so it does not change.
   void refund(MilliGpu amount, const PeriodSpan& when);

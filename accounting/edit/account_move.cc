@@ -189,7 +189,9 @@ void AccountMove::make(AccountTree& tree, AccountId id, const std::string& to, T
   refresh_quota(tree, from, now);
   refresh_quota(tree, parent, now);
   tree.quota_sums_.moved(tree.nodes_);
-  node.jobs.moved = {now, from};
+  std::vector<PastMove>& moves = node.jobs.moves;
+  if (moves.size() == kMostKept) moves.erase(moves.begin());
+  moves.push_back({now, from});
   must(tree.find(to) == id && node.parent == parent, "an account is found at its new path");
 }
 
@@ -198,8 +200,8 @@ void AccountMove::set_revision(AccountTree& tree, AccountId id, std::int64_t rev
   tree.at(id).revision = revision;
 }
 
-void AccountMove::restore(AccountTree& tree, AccountId id, const LastMove& moved) {
-  tree.at(id).jobs.moved = moved;
+void AccountMove::restore(AccountTree& tree, AccountId id, std::vector<PastMove> moves) {
+  tree.at(id).jobs.moves = std::move(moves);
 }
 
 }  // namespace subak

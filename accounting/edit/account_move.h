@@ -42,14 +42,16 @@ std::vector<AccountId> parents_first(const AccountTree& tree);
 
 class AccountMove {
  public:
-  // Moves the account at `now`. check_move() must have passed. AccountTree::second() must be unset:
-  // the surplus of an account above does not fall below 0, so second meters could not follow.
-  // Removed accounts below it move too. O(accounts).
+  // The most moves of one account that the tree remembers.
+  static constexpr std::size_t kMostKept = 32;
+
+  // Moves the account at `now`. check_move() must have passed. Second meters move too. Removed
+  // accounts below the account move with it. O(accounts).
   static void make(AccountTree& tree, AccountId id, const std::string& to, TimeMs now);
   // Sets the revision of an account that make() gave another path.
   static void set_revision(AccountTree& tree, AccountId id, std::int64_t revision);
-  // Restores AccountNode::moved from a checkpoint.
-  static void restore(AccountTree& tree, AccountId id, const LastMove& moved);
+  // Restores JobCounts::moves from a checkpoint.
+  static void restore(AccountTree& tree, AccountId id, std::vector<PastMove> moves);
 
  private:
   static void rename(AccountTree& tree, const std::vector<AccountId>& moving,

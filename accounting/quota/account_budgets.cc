@@ -30,6 +30,45 @@ void each_book(const AccountTree& tree, F&& fn) {
   }
 }
 
+// Calls fn(account, part) for each account that was at or above the leaf in a part of `when`.
+// `levels` is the most accounts of a path. It ends the search if an account was moved more often
+// than the tree remembers, so that the remembered moves are of no tree that ever was.
+template <class F>
+void each_account_at(const AccountTree& tree, AccountId leaf, PeriodSpan when, F&& fn,
+                     std::uint32_t levels = limits::kMaxAccountDepth + 1) {
+  for (AccountId id = leaf; id && when.from_ms < when.to_ms && levels > 0;
+       id = tree.node(id).parent) {
+    fn(id, when);
+    --levels;
+    TimeMs since = when.from_ms;
+    for (const PastMove& move : tree.node(id).jobs.moves) {
+      const TimeMs to_ms = std::min(move.at_ms, when.to_ms);
+      if (to_ms <= since) continue;
+      each_account_at(tree, move.from, {since, to_ms}, fn, levels);
+      since = to_ms;
+    }
+    when.from_ms = since;
+  }
+}
+
+// A job of the account begins or ends to hold GPUs at `at` (`sign` 1 or -1). Returns `at`, or the
+// account's last move if that is later. The books above former places then count the time before.
+TimeMs after_moves(AccountTree& tree, AccountId id, const BudgetUse& use, TimeMs at, int sign) {
+  const std::vector<PastMove>& moves = tree.node(id).jobs.moves;
+  if (moves.empty() || moves.back().at_ms <= at) return at;
+  TimeMs since = at;
+  for (const PastMove& move : moves) {
+    if (move.at_ms <= since) continue;
+    each_account_at(tree, move.from, {since, move.at_ms}, [&](AccountId of, const PeriodSpan& on) {
+      for (BudgetBook& book : tree.budgets(of)) {
+        if (book.counts(use.product)) book.spend(sign * use.hold.amount, on.to_ms - on.from_ms);
+      }
+    });
+    since = move.at_ms;
+  }
+  return since;
+}
+
 TimeMs turn_ms(const BudgetBook& book) {
   if (book.span().to_ms >= kEndless) return kEndless;
   const bool is_last_part = book.until_ms() > book.span().to_ms;
@@ -39,32 +78,38 @@ TimeMs turn_ms(const BudgetBook& book) {
 }  // namespace
 
 void take_from_budgets(AccountTree& tree, const BudgetUse& use, TimeMs at) {
-  each_book(tree, use.leaf, use.product, [&](BudgetBook& book) { book.take(use.hold, at); });
+  if (tree.quota_sums().extra_limits().empty()) return;
+  TimeMs from = at;
+  for (AccountId id = use.leaf; id; id = tree.node(id).parent) {
+    for (BudgetBook& book : tree.budgets(id)) {
+      if (book.counts(use.product)) book.take(use.hold, from);
+    }
+    from = after_moves(tree, id, use, from, 1);
+  }
 }
 
 void give_to_budgets(AccountTree& tree, const BudgetUse& use, TimeMs at) {
-  each_book(tree, use.leaf, use.product, [&](BudgetBook& book) { book.give(use.hold, at); });
+  if (tree.quota_sums().extra_limits().empty()) return;
+  TimeMs to = at;
+  for (AccountId id = use.leaf; id; id = tree.node(id).parent) {
+    for (BudgetBook& book : tree.budgets(id)) {
+      if (book.counts(use.product)) book.give(use.hold, to);
+    }
+    to = after_moves(tree, id, use, to, -1);
+  }
 }
 
 void move_end_in_budgets(AccountTree& tree, const BudgetUse& use, TimeMs end_ms) {
   each_book(tree, use.leaf, use.product, [&](BudgetBook& b) { b.move_end(use.hold, end_ms); });
 }
 
-void refund_to_budgets(AccountTree& tree, BudgetRefund refund) {
+void refund_to_budgets(AccountTree& tree, const BudgetRefund& refund) {
   if (tree.quota_sums().extra_limits().empty()) return;
-  for (AccountId id = refund.leaf; id; id = tree.node(id).parent) {
+  each_account_at(tree, refund.leaf, refund.when, [&](AccountId id, const PeriodSpan& when) {
     for (BudgetBook& book : tree.budgets(id)) {
-      if (book.counts(refund.product)) book.refund(refund.milligpu, refund.when);
+      if (book.counts(refund.product)) book.refund(refund.milligpu, when);
     }
-    const LastMove& moved = tree.node(id).jobs.moved;
-    if (moved.at_ms <= refund.when.from_ms) continue;
-    BudgetRefund before = refund;
-    before.leaf = moved.from;
-    before.when.to_ms = std::min(refund.when.to_ms, moved.at_ms);
-    refund_to_budgets(tree, before);
-    if (refund.when.to_ms <= moved.at_ms) return;
-    refund.when.from_ms = moved.at_ms;
-  }
+  });
 }
 
 void set_calendar(AccountTree& tree, const BudgetCalendarPtr& calendar) {

@@ -27,8 +27,9 @@ struct BudgetUse {
   BudgetHold hold;
 };
 
-// A job begins or ends to hold GPUs at the time `at`, which may be before the last change.
-// O(depth x budgets x log jobs) for each call, and nothing if no account has budgets.
+// A job begins or ends to hold GPUs at the time `at`, which may be before the last change. If an
+// account on the path was moved after `at`, the time before the move goes to the books above its
+// former place. O(depth x budgets x log jobs) for each call, and nothing if no account has budgets.
 void take_from_budgets(AccountTree& tree, const BudgetUse& use, TimeMs at);
 void give_to_budgets(AccountTree& tree, const BudgetUse& use, TimeMs at);
 // The planned end of the job changes from use.hold.end_ms to `end_ms`.
@@ -43,7 +44,7 @@ struct BudgetRefund {
 // Takes the refund out of the books that counted this time. If an account on the path was moved,
 // the time before the move goes to the books above its former place. O(depth x budgets) for each
 // move.
-void refund_to_budgets(AccountTree& tree, BudgetRefund refund);
+void refund_to_budgets(AccountTree& tree, const BudgetRefund& refund);
 
 // Makes the books of an account agree with its spec. Call it after AccountTree::set(). The book of
 // a budget stays if the budget still counts the same GPU time. A new book has this calendar, and

@@ -42,6 +42,12 @@ std::vector<ProductId> products_of_budgets(Fleet& fleet, const std::string& text
   return out;
 }
 
+void restore_moves(AccountTree& tree, const fact::AccountSet& f) {
+  std::vector<PastMove> moves = f.moves;
+  if (moves.empty() && f.moved_ms != 0) moves.push_back({f.moved_ms, f.moved_from});
+  AccountMove::restore(tree, f.id, std::move(moves));
+}
+
 }  // namespace
 
 void State::on(const fact::ClusterSet& f) {
@@ -162,7 +168,7 @@ void State::on(const fact::AccountSet& f) {
   if (!log_.restoring() && (!fresh || !f.spec.user)) tree_.set_revision(seq());
   must(tree_.exists(f.id) && tree_.node(f.id).revision == f.revision, "an edit has its revision");
   if (limits || budgets) plan_ends();
-  if (log_.restoring()) AccountMove::restore(tree_, f.id, {f.moved_ms, f.moved_from});
+  if (log_.restoring()) restore_moves(tree_, f);
   remember(f.edit, {now(), JobId(), f.id, f.revision});
   pass_due_.now = true;
 }
@@ -189,7 +195,10 @@ void State::on(const fact::AccountMoved& f) {
 }
 
 void State::on(const fact::AccountDeleted& f) {
-  if (log_.restoring()) return tree_.restore_removed(f.id, f.parent, f.spec, f.revision);
+  if (log_.restoring()) {
+    tree_.restore_removed(f.id, f.parent, f.spec, f.revision);
+    return AccountMove::restore(tree_, f.id, f.moves);
+  }
   claims_.note_outside_event(log_);
   must(jobs_.ready().queued_jobs(f.id) == 0, "nothing of an account that goes waits");
   tree_.remove(f.id, now());

@@ -20,10 +20,9 @@ void snapshot_accounts(const AccountTree& tree, const FactSink& sink) {
   for (const AccountId id : parents_first(tree)) {
     const AccountNode& node = tree.node(id);
     if (node.removed) {
-      sink(fact::AccountDeleted{id, {}, node.spec, node.parent, node.revision});
+      sink(fact::AccountDeleted{id, {}, node.spec, node.parent, node.revision, node.jobs.moves});
     } else if (id != kRootAccount || node.revision != 0) {
-      const LastMove& moved = node.jobs.moved;
-      sink(fact::AccountSet{id, node.spec, node.revision, {}, moved.at_ms, moved.from});
+      sink(fact::AccountSet{id, node.spec, node.revision, {}, 0, AccountId(), node.jobs.moves});
     }
   }
 }
