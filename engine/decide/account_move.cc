@@ -148,7 +148,7 @@ void decide(Decision& d, const in::MoveAccount& i) {
   if (i.validate_only) return;
   for (const fact::AccountMoved& moved : moves) d.emit(moved);
   must(d.s.tree().find(i.to) == id, "the account is at its new path");
-  budgets_changed(d);
+  keep_within_budgets(d);
   for (const fact::AccountMoved& moved : moves) assign_jobs(d, moved.spec);
   resume_jobs(d);
   d.out.reply.revision = static_cast<std::int64_t>(d.s.tree().revision());

@@ -183,6 +183,7 @@ void State::on(const fact::AccountMoved& f) {
       jobs_.account_moved(f.id, f.from);
       allocations_.account_moved(f.id, f.from, jobs_, now());
     }
+    allocations_.note_budget_spending();
     plan_ends();
   }
   AccountMove::set_revision(tree_, f.id, f.revision);

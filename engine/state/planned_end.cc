@@ -82,6 +82,10 @@ TimeMs planned_end(const State& s, const Job& job, TimeMs started_ms, std::uint3
   return limit_ms == 0 ? kNever : doubled(started_ms, limit_ms, overruns);
 }
 
+TimeMs end_by_default(const Job& job, DurationMs limit_ms) {
+  return doubled(job.run().started_ms, limit_ms, job.overruns);
+}
+
 JobDemand job_demand(const State& s, const Job& job) {
   if (s.tree().quota_sums().extra_limits().empty()) return {};
   const TimeMs end_ms = planned_end(s, job, s.now(), 0);

@@ -46,6 +46,9 @@ TimeMs limit_end(const State& s, const Job& job, TimeMs started_ms);
 //   limit, default_limit() replaces the limit. Each overrun doubles the time after the start.
 // kNever: there is neither limit nor default, or `overruns` is at least limits::kMaxOverruns.
 TimeMs planned_end(const State& s, const Job& job, TimeMs started_ms, std::uint32_t overruns);
+// Returns the planned end of a running job without a time limit, if its default time limit is
+// `limit_ms` (not 0) and no period ends it.
+TimeMs end_by_default(const Job& job, DurationMs limit_ms);
 // Returns what this waiting job would add to the limits on jobs if it started now: one job, its
 // time limit, and the time to its planned end. If no account has such limits, the result is
 // JobDemand().

@@ -101,14 +101,27 @@ TimeMs end_by_limit(const State& s, const state::Job& job) {
   return state::limit_end(s, job, job.run().started_ms) + limits::kEndingMs;
 }
 
-// Gives a new book the running jobs of the account. Returns a job that has no planned end.
-JobId take_running_jobs(const State& s, AccountId account, BudgetBook& book) {
+// Returns the default time limit that a job of `leaf` has if the account moves below `parent`.
+DurationMs default_limit_below(const State& s, AccountId leaf, AccountId account,
+                               AccountId parent) {
+  for (AccountId id = leaf; id; id = id == account ? parent : s.tree().node(id).parent) {
+    const DurationMs own = s.tree().node(id).spec.default_time_limit_ms;
+    if (own != 0) return own;
+  }
+  return s.policy().default_time_limit_ms;
+}
+
+// Gives a book the running jobs of the account, as if the account were below `parent`. Returns a
+// job that has no planned end.
+JobId take_running_jobs(const State& s, AccountId account, AccountId parent, BudgetBook& book) {
   JobId endless;
   derive::each_holder(s, [&](const state::Job& job) {
     if (job.leaf == kUnassigned || !is_below(s.tree(), job.leaf, account)) return;
     TimeMs end_ms = job.run().end_ms;
-    const bool by_period = job.time_limit_ms == 0 && state::default_limit(s, job.leaf) == 0;
-    if (job.is_ours() && by_period) end_ms = book.until_ms();
+    if (job.is_ours() && job.time_limit_ms == 0 && job.state != JobState::kEnding) {
+      const DurationMs limit = default_limit_below(s, job.leaf, account, parent);
+      end_ms = limit == 0 ? book.until_ms() : state::end_by_default(job, limit);
+    }
     if (job.is_ours() && job.time_limit_ms != 0) end_ms = std::max(end_ms, end_by_limit(s, job));
     const MilliGpu amount = counted_milligpu(s, job, book);
     if (amount == 0) return;
@@ -136,7 +149,7 @@ std::optional<Error> check_budget(const State& s, AccountId account, const Budge
   if (known == nullptr) {
     const bool is_unknown = !budget.product.empty() && !product;
     if (is_unknown || s.tree().node(account).alloc() == 0) return std::nullopt;
-    if (const JobId endless = take_running_jobs(s, account, book)) {
+    if (const JobId endless = take_running_jobs(s, account, s.tree().node(account).parent, book)) {
       return too_small(budget, "its job " + text::job_id_text(endless) +
                                    " has no time limit, and so the budget could not cover it");
     }
@@ -171,7 +184,7 @@ std::optional<Error> check_budgets_of_move(const State& s, AccountId id, Account
       const std::string whose = "account " + derive::shown_path(node) + " has " +
                                 gpu_hours_text(std::max(GpuTime(), known.at(s.now()).left())) +
                                 " left of its budget " + budgets_text({known.budget()});
-      if (const JobId endless = take_running_jobs(s, id, book)) {
+      if (const JobId endless = take_running_jobs(s, id, parent, book)) {
         return Error{ErrorCode::kPrecondition, "to", to,
                      whose + ", and the running job " + text::job_id_text(endless) +
                          " has no time limit; wait for its end"};
