@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "tests/oracle/oracle_budgets.h"
+#include "tests/oracle/oracle_meters.h"
 #include "tests/oracle/oracle_quota.h"
 #include "tests/oracle/oracle_text.h"
 
@@ -52,6 +53,9 @@ void Oracle::saw(const Input& input, const ApplyOutcome& outcome) {
 }
 
 Oracle::Account* Oracle::account(AccountId id) {
+  // Mostly the accounts are in the order of their numbers.
+  const std::size_t place = static_cast<std::size_t>(id.value) - 1;
+  if (place < accounts_.size() && accounts_[place].id == id) return &accounts_[place];
   for (Account& a : accounts_) {
     if (a.id == id) return &a;
   }
@@ -188,7 +192,11 @@ void Oracle::on(const fact::NodeRemoved& f) {
   }
 }
 
-void Oracle::on(const fact::PolicySet& f) { policy_ = f.policy; }
+void Oracle::on(const fact::PolicySet& f) {
+  const bool other_half_life = f.policy.half_life_ms != policy_.half_life_ms;
+  policy_ = f.policy;
+  if (other_half_life) OracleMeters(*this).compute_anew();
+}
 
 void Oracle::on(const fact::AccountSet& f) {
   Account* a = account(f.id);
@@ -203,8 +211,8 @@ void Oracle::on(const fact::AccountSet& f) {
       if (other.spec.path == f.spec.path) wrong(f.spec.path + " got another number");
       if (other.live && other.id != f.id && other.spec.path == parent) a->parent = other.id;
     }
-    const long double mean = mean_surplus(*a, f.spec.user);
-    a->adjustments.emplace_back(now_, mean * static_cast<long double>(f.spec.shares));
+    a->parents.emplace_back(0, a->parent);
+    OracleMeters(*this).begin_at_mean(*a, f.spec.user);
   }
   const auto before = quotas_of_path(f.id);
   if (a->live && a->revision >= f.revision) wrong(f.spec.path + " has an old revision");
@@ -214,7 +222,7 @@ void Oracle::on(const fact::AccountSet& f) {
   if (f.spec.shares != old && f.spec.shares != 0 && old != 0) {
     const auto change =
         static_cast<long double>(f.spec.shares - old) / static_cast<long double>(old);
-    a->adjustments.emplace_back(now_, sort_surplus(f.id) * change);
+    OracleMeters(*this).change_shares(f.id, change);
   }
   a->spec = f.spec;
   quotas_changed(f.id, before);
@@ -400,7 +408,7 @@ void Oracle::open(const Job& j, std::uint32_t rank, const PodSlot& at, bool boun
 }
 
 void Oracle::begin_use(AccountId leaf, MilliGpu rate, TimeMs from, JobId id, std::uint32_t rank) {
-  uses_.push_back({leaf, rate, from, -1, id, rank});
+  uses_.push_back({leaf, rate, from, -1, id, rank, calm_.meter_edits.size()});
   if (rate != 0) changed(leaf, from);
 }
 
@@ -408,6 +416,7 @@ void Oracle::end_use(JobId id, std::uint32_t rank, TimeMs at) {
   for (auto use = uses_.rbegin(); use != uses_.rend(); ++use) {
     if (use->to >= 0 || use->job != id || use->rank != rank) continue;
     use->to = at;
+    use->edits_to = calm_.meter_edits.size();
     return;
   }
 }

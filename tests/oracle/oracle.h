@@ -24,6 +24,8 @@
 //                     still come. Subak never ends a pod whose gate is closed, unless a person, a
 //                     time limit or a budget asks for it.
 //   the sums          For each account: held and running GPUs, usage, decayed usage and surplus.
+//                     After a move of an account or a change of the half-life, these are the sums
+//                     of a tree that had the present place and half-life from the start.
 //                     For each node: the allocation. Also the ledger's sums, the jobs by state,
 //                     and the residual.
 // The oracle stores every interval of usage, and integrates usage in long double.
@@ -71,11 +73,14 @@ class Oracle {
  private:
   friend class OracleBudgets;
   friend class OracleLimits;
+  friend class OracleMeters;
   friend class OracleQuota;
-  // A rate in milli-GPU that begins at `t`.
+  // A rate in milli-GPU that begins at `t`. A change may be reported late, so each change also has
+  // the number of edits in Calm::meter_edits that came before it.
   struct Step {
     TimeMs t = 0;
     MilliGpu level = 0;
+    std::size_t edits = 0;
   };
   // One budget of an account.
   struct BudgetMemory {
@@ -102,6 +107,17 @@ class Oracle {
     std::vector<Step> surplus;
     std::vector<std::pair<TimeMs, long double>> adjustments;
     std::vector<std::pair<TimeMs, long double>> moved_surplus;  // by moves of accounts below
+    std::vector<std::pair<TimeMs, AccountId>> parents;          // each from its time on
+  };
+  // An edit that adds to surplus or adjustments, by amounts that depend on the half-life.
+  struct MeterEdit {
+    enum class Kind : std::uint8_t { kShares, kNew, kMove } kind = Kind::kShares;
+    TimeMs t = 0;
+    AccountId id;
+    long double factor = 0;  // of the sum to add
+    // kNew: the siblings with shares, and accounts whose usage is of jobs beside the users.
+    std::vector<AccountId> siblings, own;
+    std::vector<AccountId> left, joined;  // kMove: the accounts above that lose and gain
   };
   struct Node {
     NodeId id;
@@ -140,6 +156,7 @@ class Oracle {
     TimeMs from = 0, to = -1;
     JobId job;
     std::uint32_t rank = 0;
+    std::size_t edits = 0, edits_to = 0;  // before its begin and before its end
   };
   struct Pod {
     PodShape shape;
@@ -383,8 +400,6 @@ class Oracle {
   long double usage(AccountId id) const;  // as of now_
   long double surplus(AccountId id) const;
   long double sort_surplus(AccountId id) const;
-  // Returns the mean surplus for each share of a new account's siblings.
-  long double mean_surplus(const Account& fresh, bool user) const;
   void judge_days(const Engine& engine);
   void compare_accounts(const Engine& engine);
   void compare_fleet(const Engine& engine);
@@ -436,6 +451,8 @@ class Oracle {
     std::vector<BudgetMemory> fresh_budgets;  // budgets of the account that the present fact makes
     BudgetCalendarPtr calendar;               // the calendar of new budgets
     std::size_t rows_before = 0;              // ledger rows before the present input
+    std::vector<MeterEdit> meter_edits;       // all of them, in their order
+    std::size_t known = SIZE_MAX;             // only what came before so many edits counts now
   };
   Calm calm_;
   bool claimed_now_ = false;  // the job that starts now had a claim

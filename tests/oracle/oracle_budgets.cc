@@ -5,6 +5,7 @@
 #include <memory>
 #include <utility>
 
+#include "tests/oracle/oracle_meters.h"
 #include "tests/oracle/oracle_text.h"
 
 namespace subak::sim {
@@ -129,12 +130,12 @@ void OracleBudgets::charge(Oracle& oracle, const LedgerRow& row) {
   const bool comes_back = row.corrects != 0 ? row.milligpu < 0 : row.payer == kPlatform;
   if (!comes_back || owner == kUnassigned || owner == kPlatform) return;
   for (Oracle::Account& a : oracle.accounts_) {
-    if (!oracle.below(owner, a.id)) continue;
     for (Book& book : a.budgets) {
       if (!book.budget.product.empty() && book.budget.product != row.product) continue;
       const TimeMs to = std::min(row.to_ms, book.since);
       if (row.from_ms >= to) continue;
-      book.base -= GpuTime::of(std::abs(row.milligpu), to - row.from_ms);
+      const DurationMs ms = OracleMeters::within(oracle, owner, a.id, row.from_ms, to);
+      book.base -= GpuTime::of(std::abs(row.milligpu), ms);
     }
   }
 }
@@ -154,14 +155,14 @@ GpuTime OracleBudgets::used(AccountId id, const std::string& product, TimeMs t) 
   GpuTime sum;
   for (const LedgerRow& row : o_.rows_) {
     const bool counts = product.empty() || product == row.product;
-    if (counts && row.payer != kPlatform && row.payer != kUnassigned && o_.below(row.payer, id)) {
-      sum += row.amount();
-    }
+    if (!counts || row.payer == kPlatform || row.payer == kUnassigned) continue;
+    sum +=
+        GpuTime::of(row.milligpu, OracleMeters::within(o_, row.payer, id, row.from_ms, row.to_ms));
   }
   for (const Oracle::Slot& s : o_.slots_) {
-    if (s.leaf == kUnassigned || !o_.below(s.leaf, id)) continue;
+    if (s.leaf == kUnassigned) continue;
     if (!product.empty() && product != product_of(s.at.node)) continue;
-    sum += GpuTime::of(s.at.milligpu, t - s.charged_to);
+    sum += GpuTime::of(s.at.milligpu, OracleMeters::within(o_, s.leaf, id, s.charged_to, t));
   }
   return sum;
 }

@@ -43,8 +43,8 @@ class OracleBudgets {
  private:
   using Book = Oracle::BudgetMemory;
 
-  // Returns the GPU time that the account and those below it have paid for or still must pay for,
-  // up to `t`.
+  // Returns the GPU time that accounts at or below the account have paid for or still must pay for,
+  // up to `t`, while they were there.
   GpuTime used(AccountId id, const std::string& product, TimeMs t) const;
   GpuTime held(AccountId id, const Book& book, const PeriodSpan& span) const;
   GpuTime spent(AccountId id, const Book& book) const;

@@ -98,7 +98,7 @@ void Oracle::follow_level(Account& a, TimeMs at) {
   a.last_change = std::max(a.last_change, at);
   const MilliGpu level = uncovered(a.id, held(a.id, {}, false));
   if (a.surplus.empty() || a.surplus.back().level != level) {
-    a.surplus.push_back({a.last_change, level});
+    a.surplus.push_back({a.last_change, level, calm_.meter_edits.size()});
   }
 }
 
@@ -153,73 +153,21 @@ GpuTime Oracle::undecayed(AccountId id) const {
 long double Oracle::surplus(AccountId id) const {
   const std::vector<Step>& steps = account(id)->surplus;
   long double sum = 0;
-  for (std::size_t i = 0; i < steps.size(); ++i) {
-    const TimeMs to = i + 1 < steps.size() ? steps[i + 1].t : now_;
+  const auto is_known = [&](std::size_t i) {
+    return i < steps.size() && steps[i].edits <= calm_.known;
+  };
+  for (std::size_t i = 0; is_known(i); ++i) {
+    const TimeMs to = is_known(i + 1) ? steps[i + 1].t : now_;
     if (steps[i].level != 0) sum += decayed(steps[i].level, steps[i].t, to);
   }
   for (const auto& [t, amount] : account(id)->moved_surplus) sum += amount * weight(t);
   return sum;
 }
 
-// Worlds with budgets move no accounts: the oracle's budgets count what is below an account now.
-void Oracle::on(const fact::AccountMoved& f) {
-  Account& a = *account(f.id);
-  if (!a.live || f.revision != a.revision + 1) wrong(f.spec.path + " moves in another revision");
-  a.revision = f.revision;
-  if (f.from) {
-    const std::string old = a.spec.path, to = f.spec.path;
-    const std::size_t cut = to.find_last_of("./");
-    const std::string parent_path = cut == std::string::npos ? "" : to.substr(0, cut);
-    AccountId parent;
-    for (Account& other : accounts_) {
-      if (other.spec.path == to) wrong(to + " is another account");
-      if (other.live && other.spec.path == parent_path) parent = other.id;
-    }
-    if (!parent || below(parent, f.id) || a.parent != f.from) wrong(to + " has no place");
-    for (Account& other : accounts_) {
-      if (below(other.id, f.id)) other.spec.path = to + other.spec.path.substr(old.size());
-    }
-    if (parent != f.from) {
-      const auto above_from = quotas_of_path(f.from), above_to = quotas_of_path(parent);
-      const long double surplus_of_it = surplus(f.id);
-      std::vector<Account*> left, joined;
-      for (Account* up = account(f.from); up && !below(parent, up->id); up = account(up->parent))
-        left.push_back(up);
-      for (Account* up = account(parent); up && !below(f.from, up->id); up = account(up->parent))
-        joined.push_back(up);
-      for (Account* up : left)
-        up->moved_surplus.emplace_back(now_, -std::min(surplus_of_it, surplus(up->id)));
-      for (Account* up : joined) up->moved_surplus.emplace_back(now_, surplus_of_it);
-      a.parent = parent;
-      for (Account* up : left) follow_level(*up, now_);
-      for (Account* up : joined) follow_level(*up, now_);
-      quotas_changed(f.from, above_from);
-      quotas_changed(parent, above_to);
-    }
-  }
-  if (!(a.spec == f.spec)) wrong(f.spec.path + " moves with other settings");
-}
-
 long double Oracle::sort_surplus(AccountId id) const {
   long double sum = surplus(id);
   for (const auto& [t, amount] : account(id)->adjustments) sum += amount * weight(t);
   return std::max(0.0L, sum);
-}
-
-long double Oracle::mean_surplus(const Account& fresh, bool user) const {
-  long double shares = 0, sum = 0, own = usage(fresh.parent);
-  GpuTime own_exact = undecayed(fresh.parent);
-  for (const Account& a : accounts_) {
-    if (!a.live || a.parent != fresh.parent || a.id == fresh.id) continue;
-    own -= usage(a.id);
-    own_exact -= undecayed(a.id);
-    if (a.spec.shares == 0) continue;
-    shares += static_cast<long double>(a.spec.shares);
-    sum += sort_surplus(a.id);
-  }
-  // Jobs without a user wait beside the users.
-  if (user && own_exact > GpuTime()) shares += 1, sum += std::max(0.0L, own);
-  return sum > 0 ? sum / shares : 0;
 }
 
 void Oracle::judge_days(const Engine& engine) {

@@ -25,8 +25,6 @@ in::Body joined(const std::vector<in::Body>& edits) {
     in::AccountChange change;
     if (const auto* const set = std::get_if<in::SetAccount>(&edit)) {
       change.spec = set->spec;
-    } else if (std::holds_alternative<in::MoveAccount>(edit)) {
-      continue;
     } else {
       change.spec.path = std::get<in::DeleteAccount>(edit).path;
       change.remove = true;
@@ -129,8 +127,12 @@ void RandomWorld::choose_rules(Policy& policy) const {
 }
 
 RandomWorld::RandomWorld(Options options)
-    : options_(options), rng_(options.seed), now_(kStart), node_there_(kNodes) {
-  most_jobs_ = 12 + rng_.below(30);
+    : options_(options),
+      rng_(options.seed),
+      now_(kStart),
+      node_there_(kNodes),
+      moves_(options.half_lives) {
+  pace_.most_jobs = 12 + rng_.below(30);
   set_up();
 }
 
@@ -207,11 +209,11 @@ Input RandomWorld::next(std::optional<TimeMs> deadline) {
     planned_.pop_front();
   } else if (last_ && rng_.percent(4)) {
     input = *last_;  // sent twice
-  } else if (until_pass_ == 0) {
+  } else if (pace_.until_pass == 0) {
     input.body = in::Pass{};
-    until_pass_ = 1 + rng_.below(5);
+    pace_.until_pass = 1 + rng_.below(5);
   } else {
-    --until_pass_;
+    --pace_.until_pass;
     DurationMs step = rng_.percent(60) ? 0 : rng_.between(0, 60'000);
     if (rng_.percent(2)) step = rng_.between(0, 2 * kHourMs);
     now_ += step;
@@ -236,7 +238,10 @@ Input RandomWorld::next(std::optional<TimeMs> deadline) {
 }
 
 in::Body RandomWorld::choose() {
-  const bool crowded = jobs_.size() > (options_.plain ? most_jobs_ : 60);
+  const bool crowded = jobs_.size() > (options_.plain ? pace_.most_jobs : 60);
+  if (moves_.is_changing() && rng_.percent(2)) return moves_.end_of_change(rng_);
+  const bool has_moves = options_.seed % 2 == 0 || options_.has_budgets();
+  if (has_moves && rng_.percent(2)) return moves_.some_move(rng_);
   const std::uint64_t dice = rng_.below(1000);
   if (dice < 170) return crowded ? advance_pod() : submit();
   if (dice < 270) return crowded && unfinished_.empty() ? advance_pod() : new_pod();
@@ -281,8 +286,6 @@ in::Body RandomWorld::choose() {
 }
 
 in::Body RandomWorld::edit_account() {
-  const bool has_budgets = options_.seed % 8 == 5 || options_.seed % 16 == 6;
-  if (!has_budgets && options_.seed % 2 == 0 && rng_.percent(25)) return some_move(rng_, some_account());
   if (rng_.percent(12)) {
     std::string path = some_account();
     if (rng_.percent(70)) path += "/u" + std::to_string(rng_.below(3));
@@ -317,7 +320,7 @@ in::Body RandomWorld::edit_account() {
   if (rng_.percent(20)) set.spec.time_limits = static_cast<TimeLimits>(1 + rng_.below(2));
   // Some plain worlds and some others have such limits.
   if (options_.seed % 4 == 3 || options_.seed % 8 == 2) add_limits(rng_, set.spec);
-  if (options_.seed % 8 == 5 || options_.seed % 16 == 6) add_budgets(rng_, set.spec);
+  if (options_.has_budgets()) add_budgets(rng_, set.spec);
   set.validate_only = rng_.percent(5);
   set.reason = "random";
   return set;
@@ -407,7 +410,7 @@ in::Body RandomWorld::node_event() {
 
 in::Body RandomWorld::change_policy() {
   Policy policy;
-  policy.half_life_ms = 6 * kHourMs;
+  moves_.choose_half_life(rng_, policy);
   policy.hold_ms = 5 * kMinuteMs;
   choose_time(policy);
   if (options_.beside) policy.gpu_headroom.cpu_milli = rng_.between(0, 4) * 1000;
@@ -466,6 +469,7 @@ void RandomWorld::saw(const Input& input, const ApplyOutcome& outcome) {
   if (taken && std::holds_alternative<in::ListBegin>(input.body)) listing_ = true;
   if (taken && std::holds_alternative<in::ListComplete>(input.body)) listing_ = false;
   for (const Fact& fact : outcome.facts) {
+    moves_.saw(fact);
     note_pods(fact);
     if (const auto* synced = std::get_if<fact::ClusterSynced>(&fact.body)) {
       session_ = std::max(session_, synced->session);

@@ -15,6 +15,7 @@
 
 #include "engine/engine.h"
 #include "sim/read/rng.h"
+#include "tests/oracle/random_moves.h"
 
 namespace subak::sim {
 
@@ -28,8 +29,12 @@ class RandomWorld {
     // True: nodes declare their CPU, the policy reserves some CPU for each free GPU, and jobs have
     // launchers without GPUs.
     bool beside = false;
+    // True: the half-life changes while there is usage.
+    bool half_lives = false;
     // True if the policy of this world has priority classes: in a quarter of the worlds.
     bool has_classes() const { return !plain && seed % 4 == 1; }
+    // True if the accounts of this world have budgets.
+    bool has_budgets() const { return seed % 8 == 5 || seed % 16 == 6; }
   };
   explicit RandomWorld(Options options);
 
@@ -105,11 +110,12 @@ class RandomWorld {
   std::uint64_t serial_ = 0;
   bool listing_ = false;
   std::uint64_t session_ = 0;  // the newest session of the watched cluster
-  std::size_t until_pass_ = 3;
-  std::size_t most_jobs_ = 0;  // the most jobs at once, in a plain world
+  struct Pace {
+    std::size_t until_pass = 3;
+    std::size_t most_jobs = 0;  // at once, in a plain world
+  };
+  Pace pace_;
+  RandomMoves moves_;
 };
-
-// Moves an account below chem, or back. Often there is no such account, or the path is taken.
-in::Body some_move(Rng& rng, std::string path);
 
 }  // namespace subak::sim

@@ -46,7 +46,9 @@ void trace(const Input& input, const ApplyOutcome& outcome) {
 void judge_world(std::uint64_t seed, bool beside) {
   const std::uint64_t inputs = kInputs / kWorlds;
   const bool plain = seed % 2 == 0;
-  RandomWorld world({seed, plain, beside});
+  // Worlds with and without budgets.
+  const bool half_lives = seed % 4 == 2 || seed % 8 == 5;
+  RandomWorld world({seed, plain, beside, half_lives});
   Oracle oracle({plain, plain});
   Engine engine;
   std::size_t facts = 0;
@@ -100,6 +102,37 @@ TEST(Oracle, SeesStartsBesideCliquesThatAreLeftToGangs) {
     starts += oracle.beside_whole();
   }
   EXPECT_GT(starts, 100u);
+}
+
+// Moves in worlds with budgets, their undos, and changes of the half-life.
+TEST(Oracle, SeesMovesAndChangesOfTheHalfLife) {
+  int moves = 0, undos = 0, meanwhile = 0, begun = 0, ended = 0;
+  for (const std::uint64_t seed : {5, 6, 13, 22}) {
+    RandomWorld world({seed, seed % 2 == 0, false, true});
+    Engine engine;
+    bool changes = false;
+    for (int i = 0; i < 5000; ++i) {
+      const Input input = world.next(engine.next_deadline());
+      const ApplyOutcome outcome = engine.apply(input);
+      world.saw(input, outcome);
+      for (const Fact& fact : outcome.facts) {
+        if (const auto* const moved = std::get_if<fact::AccountMoved>(&fact.body)) {
+          moves += moved->from ? 1 : 0;
+          undos += moved->from && moved->edit.reason == "undo" ? 1 : 0;
+          meanwhile += moved->from && changes ? 1 : 0;
+        } else if (const auto* const set = std::get_if<fact::PolicySet>(&fact.body)) {
+          changes = set->policy.fair_share.change.seq != 0;
+          begun += set->policy.fair_share.change.seq == fact.seq ? 1 : 0;
+          ended += std::holds_alternative<in::HalfLifeRead>(input.body) ? 1 : 0;
+        }
+      }
+    }
+  }
+  EXPECT_GT(moves, 60);
+  EXPECT_GT(undos, 20);
+  EXPECT_GT(meanwhile, 5);
+  EXPECT_GT(begun, 10);
+  EXPECT_GT(ended, 10);
 }
 
 // Inputs as in tests/scenarios, with a cluster, an account and a node of 8 GPUs before them.
