@@ -225,24 +225,31 @@ void line_at_a_limit() {
   bench::row("limited_pass_us", passes.back(), "us");
 }
 
-// `queues` accounts of `each` jobs of one GPU; all of them fit, as in the measurement of Kueue that
-// stands beside it. Decisions are the passes alone; the whole life of each job goes to stderr. With
-// `quotas` each account has quota for 2 GPUs, every tenth by the product's name, and lends 1. Each
-// then has a hard budget too.
-void drain(const char* name, int queues, int each, double kueue_per_s, bool quotas = false) {
+// `queues` accounts of `each` jobs of one GPU; all of them fit.
+struct Drain {
+  const char* name;
+  int queues, each;
+  // Each account has quota for 2 GPUs, every tenth by the product's name, and lends 1.
+  bool quotas = false;
+  // Each account and the root have a hard budget.
+  bool budgets = false;
+};
+
+// Returns decisions per second of the passes alone; the whole life of each job goes to stderr.
+double decisions_per_s(const Drain& drain) {
   World world;
-  const int jobs = queues * each;
+  const int jobs = drain.queues * drain.each;
   world.fleet(jobs / 8 + 1, 8);
-  for (int q = 0; q < queues; ++q) {
+  const char* const budget = drain.budgets ? "9000h/month" : "";
+  if (drain.budgets) world.account("", {}, "", budget);
+  for (int q = 0; q < drain.queues; ++q) {
     const std::string product = q % 10 == 0 ? "NVIDIA-H100-80GB-HBM3" : kAnyProduct;
-    if (quotas) {
-      world.account("q" + std::to_string(q), {{product, 2 * kMilliPerGpu}}, "1", "9000h/month");
-    } else {
-      world.account("q" + std::to_string(q));
-    }
+    ProductAmounts quota;
+    if (drain.quotas) quota = {{product, 2 * kMilliPerGpu}};
+    world.account("q" + std::to_string(q), std::move(quota), drain.quotas ? "1" : "", budget);
   }
   const bench::Stopwatch life;
-  for (int i = 0; i < jobs; ++i) world.submit("q" + std::to_string(i % queues), 1, 1);
+  for (int i = 0; i < jobs; ++i) world.submit("q" + std::to_string(i % drain.queues), 1, 1);
   std::vector<JobId> started;
   double passes_ns = 0;
   while (static_cast<int>(started.size()) < jobs) {
@@ -255,10 +262,31 @@ void drain(const char* name, int queues, int each, double kueue_per_s, bool quot
     started.insert(started.end(), now.begin(), now.end());
   }
   for (const JobId job : started) world.end(job);
-  std::fprintf(stderr, "%s: submit, decide, bind and end: %.0f jobs/s\n", name,
+  std::fprintf(stderr, "%s: submit, decide, bind and end: %.0f jobs/s\n", drain.name,
                jobs / (life.ns() * 1e-9));
-  bench::row(name, jobs / (passes_ns * 1e-9), "decisions/s", kueue_per_s, bench::Better::kMore,
+  return jobs / (passes_ns * 1e-9);
+}
+
+// As in the measurement of Kueue that stands beside it.
+void drain(const Drain& drain, double kueue_per_s) {
+  bench::row(drain.name, decisions_per_s(drain), "decisions/s", kueue_per_s, bench::Better::kMore,
              "Kueue's own scheduler in process, measured on another 2-core machine");
+}
+
+// Quotas and a hard budget on every account, and beside it the same without budgets: the fastest of
+// several runs in turn, since other programs only make a run slower.
+void drain_with_budgets() {
+  const Drain with{"drain_1000_fair_per_s", 1000, 4, true, true};
+  const Drain without{"drain_1000 without budgets", 1000, 4, true, false};
+  double most_with = 0, most_without = 0;
+  for (int i = 0; i < 7; ++i) {
+    most_without = std::max(most_without, decisions_per_s(without));
+    most_with = std::max(most_with, decisions_per_s(with));
+  }
+  bench::row(with.name, most_with, "decisions/s", 1130, bench::Better::kMore,
+             "Kueue's own scheduler in process, measured on another 2-core machine");
+  bench::row("drain_1000_budgets_per_s", most_with, "decisions/s", most_without,
+             bench::Better::kMore, "the same accounts without budgets, in turn in the same run");
 }
 
 // A full fleet of 8 GPUs a node, behind it four waiting jobs a node of 1 to 8 GPUs and 1 to 24 hours, and
@@ -431,9 +459,9 @@ int main(int argc, char** argv) {
   subak::forecast("forecast_5k_s", 1'250, 0, 1);
   subak::forecast("forecast_50k_s", 12'500, 0, 1);
   subak::forecast("forecast_50k_kept_s", 12'500, 16, 1);
-  subak::drain("drain_30x500_per_s", 30, 500, 8400);
-  subak::drain("drain_1000_fair_per_s", 1000, 4, 1130, true);
-  subak::drain("drain_1000_no_quota_per_s", 1000, 4, 1130);
+  subak::drain({"drain_30x500_per_s", 30, 500}, 8400);
+  subak::drain_with_budgets();
+  subak::drain({"drain_1000_no_quota_per_s", 1000, 4}, 1130);
   subak::queue_of_a_million(0);
   subak::queue_of_a_million(16);
   subak::line_at_a_limit();
