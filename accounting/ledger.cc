@@ -1,16 +1,30 @@
 #include "accounting/ledger.h"
 
+#include <algorithm>
 #include <chrono>
 
 #include "core/must.h"
 
 namespace subak {
 
-TimeMs open_since(TimeMs now) {
+std::uint32_t MonthClosing::days() const { return open_days == 0 ? kMonthOpenDays : open_days; }
+
+TimeMs open_since(TimeMs now, const MonthClosing& months) {
   using namespace std::chrono;
-  const sys_days day{floor<days>(milliseconds(now - kMonthOpenMs))};
+  must(months.days() <= kMostMonthOpenDays, "at most two months are open");
+  const sys_days day{floor<std::chrono::days>(milliseconds(now - months.days() * kDayMs))};
   const year_month_day date(day);
-  return milliseconds(sys_days(date.year() / date.month() / 1).time_since_epoch()).count();
+  const TimeMs begin =
+      milliseconds(sys_days(date.year() / date.month() / 1).time_since_epoch()).count();
+  return std::max(begin, months.closed_until_ms);
+}
+
+MonthClosing with_open_days(const MonthClosing& months, std::uint32_t open_days, TimeMs now) {
+  MonthClosing next = months;
+  next.open_days = open_days;
+  if (next.days() == months.days()) return months;
+  next.closed_until_ms = open_since(now, months);
+  return next;
 }
 
 void Ledger::add(const LedgerRow& row) {

@@ -72,11 +72,26 @@ struct AllocationId {
   friend auto operator<=>(const AllocationId&, const AllocationId&) = default;
 };
 
-// A UTC month closes this long after its end. Later rows for the month count in an open month.
-inline constexpr DurationMs kMonthOpenMs = 3 * kDayMs;
+// When UTC months close. Later rows for a closed month count in an open month.
+struct MonthClosing {
+  // A month closes this many days after its end: 1 to kMostMonthOpenDays. 0: kMonthOpenDays.
+  std::uint32_t open_days = 0;
+  // Months that end up to this instant stay closed, whatever `open_days` is. Only the engine sets
+  // it, when an edit changes `open_days`.
+  TimeMs closed_until_ms = 0;
+  // Returns how many days a month stays open after its end.
+  std::uint32_t days() const;
+  friend bool operator==(const MonthClosing&, const MonthClosing&) = default;
+};
+inline constexpr std::uint32_t kMonthOpenDays = 3;
+// With more days, three months could be open at once.
+inline constexpr std::uint32_t kMostMonthOpenDays = 28;
 // Returns the first instant that is in an open month at the time `now`: the begin of this month, or
 // of the month before.
-TimeMs open_since(TimeMs now);
+TimeMs open_since(TimeMs now, const MonthClosing& months);
+// Returns `months` with other `open_days`, for an edit at the time `now`. The months that are
+// closed then stay closed.
+MonthClosing with_open_days(const MonthClosing& months, std::uint32_t open_days, TimeMs now);
 
 // One row: `milligpu` from from_ms up to, but not including, to_ms.
 struct LedgerRow {

@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "accounting/ledger.h"
 #include "accounting/order.h"
 #include "core/error.h"
 #include "core/ids.h"
@@ -102,6 +103,8 @@ struct BookPolicy {
   DurationMs refund_lost_work_ms = 30 * kMinuteMs;
   // The IANA name of the time zone of the budgets' periods, such as Europe/Berlin. Empty: UTC.
   std::string budget_zone;
+  // How long a UTC month stays open for rows after its end.
+  MonthClosing months;
   friend bool operator==(const BookPolicy&, const BookPolicy&) = default;
 };
 
@@ -179,6 +182,8 @@ struct Policy {
     v(23, "next_half_life_ms", fair_share.change.half_life_ms);
     v(24, "half_life_change_seq", fair_share.change.seq);
     v(25, "budget_zone", books.budget_zone);
+    v(26, "month_open_days", books.months.open_days);
+    v(27, "months_closed_until_ms", books.months.closed_until_ms);
   }
   friend bool operator==(const Policy&, const Policy&) = default;
 };

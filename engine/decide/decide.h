@@ -117,7 +117,7 @@ void decide(Decision& d, const in::HalfLifeRead& i);
 // for it, because the state comes from a checkpoint.
 void begin_half_life_again(Decision& d);
 // Returns the policy to which an edit leads. An edit of the half-life begins or cancels a change if
-// there is usage.
+// there is usage. With other open days, months that are closed stay closed.
 Policy policy_of_edit(const Decision& d, const Policy& wanted);
 // True if jobs hold or have held GPUs.
 bool has_usage(const State& s);

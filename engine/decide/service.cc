@@ -73,6 +73,12 @@ void decide(Decision& d, const in::SetPolicy& i) {
                      "want the IANA name of a time zone, such as Europe/Berlin"},
                     "policy");
   }
+  if (p.books.months.open_days > kMostMonthOpenDays) {
+    return d.refuse(
+        {ErrorCode::kInvalid, "month_open_days", std::to_string(p.books.months.open_days),
+         "want 1 to " + std::to_string(kMostMonthOpenDays) + " days"},
+        "policy");
+  }
   if (auto error = check_classes(d, p)) return d.refuse(*error, "policy");
   if (p.tick.ms < kSecondMs) return bad("tick", p.tick.ms, "want at least 1s");
   const Policy next = policy_of_edit(d, p);

@@ -91,7 +91,9 @@ constexpr std::array kOwnRows{
     Row{"mig_gpus", "", 0, kNodeGpus},
     Row{"milligpu", "", kLeast, kMost},  // amounts: accounting/tree_check.cc
     Row{"milligpu", "shape", 0, kMilliPerGpu - 1},
+    Row{"month_open_days", "", 0, kMost32},  // engine/decide/service.cc
     Row{"months", "", 0, limits::kMaxCivilEnds},
+    Row{"months_closed_until_ms", "", -limits::kMaxTimeMs, limits::kMaxTimeMs},
     Row{"name", "", 0, kName},
     Row{"namespaces", "", 0, static_cast<std::int64_t>(limits::kMaxNamespaceModes)},
     Row{"namespaces", "spec", 0, static_cast<std::int64_t>(limits::kMaxNamespacesPerAccount)},

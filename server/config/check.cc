@@ -181,6 +181,10 @@ Policy Config::policy_over(const Policy& stored) const {
   if (reclaim_max_grace_ms) policy.reclaim_max_grace_ms = *reclaim_max_grace_ms;
   if (books.refund_lost_work_ms) policy.books.refund_lost_work_ms = *books.refund_lost_work_ms;
   if (books.budget_zone) policy.books.budget_zone = *books.budget_zone;
+  if (books.month_open_days) {
+    const std::uint32_t days = *books.month_open_days;
+    policy.books.months.open_days = days == kMonthOpenDays ? 0 : days;
+  }
   if (keep_whole) policy.keep_whole = *keep_whole;
   if (clique_gangs) policy.clique_gangs = *clique_gangs;
   if (headroom.cpu_milli) policy.gpu_headroom.cpu_milli = *headroom.cpu_milli;

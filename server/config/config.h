@@ -100,6 +100,7 @@ struct AlignmentConfig {
 struct BookConfig {
   std::optional<DurationMs> refund_lost_work_ms;
   std::optional<std::string> budget_zone;
+  std::optional<std::uint32_t> month_open_days;
 };
 
 // Values of Policy::gpu_headroom and Policy::fair_share. An unset value leaves the stored value.

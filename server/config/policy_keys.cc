@@ -52,6 +52,7 @@ std::string refund(const Policy& p) { return format_duration(p.books.refund_lost
 std::string zone(const Policy& p) {
   return p.books.budget_zone.empty() ? "UTC" : p.books.budget_zone;
 }
+std::string month_days(const Policy& p) { return std::to_string(p.books.months.days()); }
 std::string enforce(const Policy& p) { return p.enforce_time_limits ? "true" : "false"; }
 
 constexpr Key kKeys[] = {
@@ -71,6 +72,8 @@ constexpr Key kKeys[] = {
     {"refundLostWork", refund,
      [](const Config& c) { return c.books.refund_lost_work_ms.has_value(); }},
     {"budgetZone", zone, [](const Config& c) { return c.books.budget_zone.has_value(); }},
+    {"monthOpenDays", month_days,
+     [](const Config& c) { return c.books.month_open_days.has_value(); }},
     {"keepWhole", number<&Policy::keep_whole>, set_in<&Config::keep_whole>},
     {"cliqueGangs", number<&Policy::clique_gangs>, set_in<&Config::clique_gangs>},
     {"cpuPerGpu", cpu, [](const Config& c) { return c.headroom.cpu_milli.has_value(); }},

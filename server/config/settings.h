@@ -76,6 +76,7 @@ std::optional<Error> check_host(std::string_view text);
 std::optional<Error> check_url(std::string_view text);
 // Sets the time zone of budgets, which the system must have. "UTC" becomes the empty text.
 std::optional<Error> set_budget_zone(Config& config, std::string_view name);
+std::optional<Error> set_month_open_days(Config& config, std::string_view number);
 // Checks "NAMESPACE/NAME" of a pod.
 std::optional<Error> check_pod(std::string_view text);
 // Checks the key of a node label: letters, digits and "-_./", at most 253 bytes.

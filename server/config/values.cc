@@ -36,6 +36,17 @@ std::optional<Error> set_budget_zone(Config& config, std::string_view name) {
   return std::nullopt;
 }
 
+std::optional<Error> set_month_open_days(Config& config, std::string_view v) {
+  std::uint32_t days = 0;
+  const auto [end, error] = std::from_chars(v.data(), v.data() + v.size(), days);
+  const bool is_number = error == std::errc() && end == v.data() + v.size();
+  if (!is_number || days < 1 || days > kMostMonthOpenDays) {
+    return bad_value(v, "a number of days from 1 to " + std::to_string(kMostMonthOpenDays));
+  }
+  config.books.month_open_days = days;
+  return std::nullopt;
+}
+
 std::optional<Error> check_name(std::string_view text) {
   const auto plain = [](char c) { return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9'); };
   bool good = !text.empty() && text.size() <= 63 && plain(text.front()) && plain(text.back());

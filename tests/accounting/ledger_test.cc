@@ -95,14 +95,38 @@ TEST(Ledger, ARowOfAPodSurvivesItsText) {
   EXPECT_EQ(r.counts_to(), 77);
 }
 
+constexpr TimeMs kOctober = 20362 * kDayMs;  // 2025-10-01
+constexpr TimeMs kNovember = kOctober + 31 * kDayMs;
+
 TEST(Ledger, AMonthClosesThreeDaysAfterItsEnd) {
-  constexpr TimeMs kOctober = 20362 * kDayMs;  // 2025-10-01
-  constexpr TimeMs kNovember = kOctober + 31 * kDayMs;
-  EXPECT_EQ(open_since(kNovember - 1), kOctober);
-  EXPECT_EQ(open_since(kNovember + 3 * kDayMs - 1), kOctober);
-  EXPECT_EQ(open_since(kNovember + 3 * kDayMs), kNovember);
-  EXPECT_EQ(open_since(20516 * kDayMs), 20513 * kDayMs) << "2026-03-04: since 2026-03-01";
-  EXPECT_LT(open_since(0), 0);
+  EXPECT_EQ(open_since(kNovember - 1, {}), kOctober);
+  EXPECT_EQ(open_since(kNovember + 3 * kDayMs - 1, {}), kOctober);
+  EXPECT_EQ(open_since(kNovember + 3 * kDayMs, {}), kNovember);
+  EXPECT_EQ(open_since(20516 * kDayMs, {}), 20513 * kDayMs) << "2026-03-04: since 2026-03-01";
+  EXPECT_EQ(open_since(0, {}), 0) << "no row is of a time before 1970";
+}
+
+TEST(Ledger, AtMostTwoMonthsAreOpen) {
+  for (const std::uint32_t days : {1U, 3U, kMostMonthOpenDays}) {
+    const MonthClosing months{days, 0};
+    const DurationMs open_ms = days * kDayMs;
+    EXPECT_EQ(open_since(kNovember + open_ms - 1, months), kOctober) << days;
+    EXPECT_EQ(open_since(kNovember + open_ms, months), kNovember) << days;
+    constexpr TimeMs kMarch = 20513 * kDayMs;  // of 2026, after a month of 28 days
+    EXPECT_EQ(open_since(kMarch, months), kMarch - 28 * kDayMs) << days;
+  }
+}
+
+TEST(Ledger, AnEditOpensNoClosedMonth) {
+  const TimeMs closed = kNovember + 5 * kDayMs;
+  const MonthClosing longer = with_open_days({}, 10, closed);
+  EXPECT_EQ(open_since(closed, longer), kNovember) << "October had closed";
+  EXPECT_EQ(open_since(kNovember + 30 * kDayMs + 9 * kDayMs, longer), kNovember) << "10 days";
+  const TimeMs open = kNovember + 2 * kDayMs;
+  const MonthClosing still_open = with_open_days({}, 10, open);
+  EXPECT_EQ(open_since(kNovember + 10 * kDayMs - 1, still_open), kOctober);
+  EXPECT_EQ(open_since(open, with_open_days({}, 1, open)), kNovember) << "closes at once";
+  EXPECT_EQ(with_open_days({}, kMonthOpenDays, closed), MonthClosing()) << "3 days is no edit";
 }
 
 using LedgerDeathTest = ::testing::Test;

@@ -175,7 +175,8 @@ class Accounts(Service):
         self.fails(4, "policy", "get", "nothing")
         self.fails(2, "policy", "set", "patience", "--reason", "x")
         for change, wanted in (
-            ("patience=soon", "patience"), ("hold=0s", "hold"), ("order=usage-tick", "order"), ("reserveJobs=-1", "reserveJobs")
+            ("patience=soon", "patience"), ("hold=0s", "hold"), ("order=usage-tick", "order"), ("reserveJobs=-1", "reserveJobs"),
+            ("monthOpenDays=0", "from 1 to 28"), ("monthOpenDays=29", "from 1 to 28"), ("monthOpenDays=3d", "from 1 to 28")
         ):
             self.assertIn(wanted, self.fails(1, "policy", "set", change, "--reason", "x"))
         self.fails(4, "policy", "set", "nothing=1", "--reason", "x")

@@ -192,8 +192,8 @@ ignoreCheckpoint: true
 }
 
 TEST(Yaml, WhatTheBooksFollow) {
-  const Config c = accepted("budgetZone: Europe/Berlin\nrefundLostWork: 20m\n");
-  EXPECT_EQ(c.policy_over(Policy()).books, (BookPolicy{20 * kMinuteMs, "Europe/Berlin"}));
+  const Config c = accepted("budgetZone: Europe/Berlin\nrefundLostWork: 20m\nmonthOpenDays: 28\n");
+  EXPECT_EQ(c.policy_over(Policy()).books, (BookPolicy{20 * kMinuteMs, "Europe/Berlin", {28, 0}}));
   EXPECT_EQ(Config().policy_over(c.policy_over(Policy())), c.policy_over(Policy()));
 }
 

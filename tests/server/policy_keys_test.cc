@@ -20,7 +20,7 @@ TEST(Policy, EachValueIsReadAsItIsShown) {
   other.enforce_time_limits = true;
   other.order = OrderPolicy::kFifo;
   other.system_namespaces = {"x"};
-  other.books = {20 * kMinuteMs, "Europe/Berlin"};
+  other.books = {20 * kMinuteMs, "Europe/Berlin", {28, 0}};
   for (const Policy& policy : {Policy(), other}) {
     std::vector<std::pair<std::string, std::string>> changes;
     for (const PolicyValue& value : policy_values(Config(), policy)) {

@@ -1,7 +1,6 @@
 // subak usage statement: what an account used in one month, for finance.
 #include <sstream>
 
-#include "accounting/ledger.h"
 #include "cli/commands/usage/statement.h"
 #include "cli/commands/usage/usage_parts.h"
 #include "cli/text/failure.h"
@@ -24,15 +23,16 @@ v1::ListLedgerResponse read_ledger(Session& s, const std::string& account, const
 }
 
 // True if the month goes on, or GPUs were held in it whose usage has no row yet. A closed month gets
-// no more rows.
+// no more rows. The service knows which months are closed.
 bool is_open(Session& s, const std::string& account, const Month& month) {
-  if (now_ms() < month.to_day * kDayMs) return true;
-  if (now_ms() >= month.to_day * kDayMs + kMonthOpenMs) return false;
   v1::ReportUsageRequest request;
   request.set_account(account);
   *request.mutable_from() = to_timestamp(month.from_day * kDayMs);
   *request.mutable_to() = to_timestamp(month.to_day * kDayMs);
-  return !is_zero(s.call<v1::ReportUsageResponse>("UsageService/ReportUsage", request).running());
+  const auto answer = s.call<v1::ReportUsageResponse>("UsageService/ReportUsage", request);
+  const TimeMs end_ms = month.to_day * kDayMs;
+  if (to_ms(answer.time()) < end_ms) return true;
+  return to_ms(answer.open_since()) < end_ms && !is_zero(answer.running());
 }
 
 void refuse_gaps(const Statement& statement) {

@@ -41,7 +41,7 @@ void charge_day(Decision& d, const state::Job& job, std::uint32_t rank, TimeMs t
   row.product = std::string(d.s.fleet().products().name(d.s.fleet().product_of(pod.slot.node)));
   row.milligpu = pod.slot.milligpu;
   row.clock = row.to_ms == to ? clock : RowClock::kService;
-  if (row.from_ms < open_since(d.s.now())) row.booked_ms = d.s.now();
+  if (row.from_ms < open_since(d.s.now(), d.s.policy().books.months)) row.booked_ms = d.s.now();
   row.cluster = d.s.clusters().at(job.id.cluster()).name;
   if (job.origin != JobOrigin::kApi) row.ns = job.ns();
   row.profile = profile_of(d, pod, row.product);

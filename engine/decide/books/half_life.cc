@@ -50,6 +50,7 @@ bool has_usage(const State& s) {
 Policy policy_of_edit(const Decision& d, const Policy& wanted) {
   const Policy& now = d.s.policy();
   Policy out = wanted;
+  out.books.months = with_open_days(now.books.months, wanted.books.months.open_days, d.s.now());
   HalfLifeChange& change = out.fair_share.change;
   if (wanted.half_life_ms == now.half_life_ms) {
     if (change.seq != 0) change = now.fair_share.change;  // else the edit cancels it

@@ -25,7 +25,7 @@ void refund(Decision& d, std::uint64_t charged, const LedgerRow& whole, TimeMs f
   if (row.from_ms >= row.to_ms || row.payer == kPlatform) return;
   must(charged != 0 && charged <= d.s.seq(), "a refund names a charge that was made");
   row.clock = RowClock::kService;
-  row.booked_ms = row.from_ms < open_since(d.s.now()) ? d.s.now() : 0;
+  row.booked_ms = row.from_ms < open_since(d.s.now(), d.s.policy().books.months) ? d.s.now() : 0;
   row.corrects = charged;
   row.milligpu = -whole.milligpu;
   d.emit(fact::Charged{row});

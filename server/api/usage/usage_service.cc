@@ -106,6 +106,7 @@ std::optional<Error> begin_report(Report& r, const Engine& engine) {
   r.query.columns = columns_of(*r.in);
   r.query.with_platform = true;
   r.running = running_usage(engine, r.query.columns);
+  put(open_since(r.now, engine.policy().books.months), r.out->mutable_open_since());
   return find_payers(engine, r.in->account(), &r.query.payers);
 }
 

@@ -96,7 +96,7 @@ void UsageSums::add_running(const RunningUsage& usage, TimeMs now) {
     total_.running += amount;
     first_day_ = std::min(first_day_, day);
   };
-  const TimeMs open_from = std::max(open.since_ms, open_since(now));
+  const TimeMs open_from = std::max(open.since_ms, open_since(now, engine_.policy().books.months));
   if (open.since_ms < open_from && query_.from_ms < now && now <= query_.to_ms) {
     add((now - 1) / kDayMs, open_from - open.since_ms);
   }
