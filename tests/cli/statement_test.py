@@ -4,6 +4,7 @@
 Usage: statement_test.py PATH_TO_SUBAK PATH_TO_SUBAKD
 """
 
+import calendar
 import contextlib
 import csv
 import io
@@ -26,6 +27,17 @@ TREE = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)
 CHECK = os.path.join(TREE, "tools", "check_statement")
 DEADLINE_S = 120  # generous: other work may share the machine
 LISTEN = "--listen-webhook", "127.0.0.1:0", "--listen-grpc", "127.0.0.1:0", "--listen-http", "127.0.0.1:0"
+
+
+def ms_of(stamp):
+    """The time of a JSON timestamp in ms since 1970."""
+    seconds, _, rest = stamp.rstrip("Z").partition(".")
+    whole = calendar.timegm(time.strptime(seconds, "%Y-%m-%dT%H:%M:%S"))
+    return whole * 1000 + int((rest + "000")[:3])
+
+
+def seconds_of(amount):
+    return int(amount.get("gpuSeconds", 0)) + int(amount.get("restMilligpuMs", 0)) / 1e6
 
 
 class StatementTest(unittest.TestCase):
@@ -192,6 +204,55 @@ class StatementTest(unittest.TestCase):
         for wanted in told["cost"] + " EUR", told["gpuHours"], told["entries"]["sha256"], self.payer:
             self.assertIn(wanted, text)
         self.assertNotIn("<script", text)
+
+    def test_a_month_that_goes_on_is_provisional(self):
+        now = time.strftime("%Y-%m", time.gmtime())
+        self.assertTrue(json.loads(self.subak("usage", "statement", "", now, "--output", "json"))["provisional"])
+        old = json.loads(self.subak("usage", "statement", "", self.month, "--output", "json"))
+        self.assertFalse(old["provisional"])
+        # The service knows which months are open.
+        self.subak("policy", "set", "monthOpenDays=28", "--reason", "slow clusters")
+        days = "usage", "report", "--from", "1h", "--output", "json"
+        self.assertEqual(json.loads(self.subak(*days))["openSince"][:10], now + "-01", "a closed month stays closed")
+
+    def test_quota_and_budget_are_beside_use(self):
+        team = "quota-team"
+        self.subak("account", "set", team, "--quota", "6", "--reason", "x")
+        self.subak("account", "set", team + ".a", "--quota", "4", "--budget", "100h/month,soft=30h/total", "--reason", "x")
+        time.sleep(1.2)
+        self.subak("account", "set", team, "--quota", "none", "--reason", "the sum of its children")
+        answer = json.loads(self.subak("usage", "report", "--account", team, "--from", "7d", "--output", "json"))
+        got = {row["account"]: seconds_of(row["quota"]) for row in answer["allowances"]}
+        set_at = {path: self.edit_times(path) for path in (team, team + ".a")}
+        until = ms_of(answer["time"])
+        first, last = set_at[team]
+        (child,) = set_at[team + ".a"]
+        self.assertEqual(round(got[team + ".a"] * 1000), 4 * (until - child))
+        self.assertEqual(round(got[team] * 1000), 6 * (last - first) + 4 * (until - last))
+        budgets = [row["budget"] for row in answer["allowances"][1]["budgets"]]
+        self.assertEqual(budgets, ["100h/month", "soft=30h/total"])
+        rows = self.report("--account", team, "--from", "7d")
+        self.assertEqual([row["ACCOUNT"] for row in rows], [team, team + ".a"], "accounts without use have lines")
+        self.assertEqual((rows[1]["BUDGET GRANTED"], rows[1]["BUDGET SPENT"], rows[1]["BUDGET LEFT"]), ("100.00", "0.00", "100.00"))
+        self.assertEqual(rows[0]["BUDGET"], "")
+        days = self.report("--account", team, "--from", "7d", "--by", "day")
+        self.assertEqual({row["ACCOUNT"] for row in days}, {team, team + ".a"})
+        self.assertIn(team, {row["ACCOUNT"] for row in self.report("--prices", self.prices())})
+        past = self.report("--account", team, "--from", "14d", "--to", "7d")
+        self.assertEqual([row for row in past if row["BUDGET"]], [], "a past period has no present budgets")
+        table = self.subak("usage", "report", "--account", team, "--from", "7d")
+        self.assertRegex(table, r"QUOTA HOURS +BUDGET LEFT\n")
+        self.assertNotIn("QUOTA HOURS", self.subak("usage", "report", "--account", team, "--by", "product"))
+        self.subak("account", "delete", team + ".a", "--reason", "x")
+        self.subak("account", "delete", team, "--reason", "x")
+
+    def report(self, *arguments):
+        return list(csv.DictReader(io.StringIO(self.subak("usage", "report", *arguments, "--output", "csv"))))
+
+    def edit_times(self, path):
+        """When the account was edited, in ms, the oldest edit first."""
+        edits = json.loads(self.subak("account", "history", path, "--output", "json"))["edits"]
+        return [ms_of(edit["time"]) for edit in reversed(edits)]
 
     def test_bad_input(self):
         for month in "2026", "2026-13", "2026-00", "26-01", "2026-1", "2026-01-01", "next":

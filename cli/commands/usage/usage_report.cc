@@ -1,9 +1,12 @@
-// subak usage report: GPU-hours by account, with activity and cost.
+// subak usage report: GPU-hours by account, with activity and cost. A report by account has the
+// quota and the budgets beside the usage (allowances.h).
 #include <algorithm>
 #include <chrono>
 #include <map>
+#include <tuple>
 
 #include "cli/commands.h"
+#include "cli/commands/usage/allowances.h"
 #include "cli/commands/usage/usage_parts.h"
 #include "cli/text/failure.h"
 #include "cli/text/files.h"
@@ -205,12 +208,22 @@ Lines lines_of(const v1::ReportUsageRequest& asked, Span span,
   return out;
 }
 
+// Adds lines for accounts that used nothing, but have a quota or a budget. `with_root`: the root is
+// a line too, since there is no total.
+void add_promised(const Allowances& allowances, Lines& lines, bool with_root) {
+  for (const auto& [key, allowance] : allowances.all()) {
+    LineKey line;
+    std::tie(line.account, line.day) = key;
+    if (with_root || !line.account.empty()) lines.lines.try_emplace(line);
+  }
+}
+
 std::string day_text(std::int64_t seconds) {
   return seconds == 0 ? "" : utc_day(seconds * kSecondMs / kDayMs);
 }
 
 std::vector<Column> columns_of(const v1::ReportUsageRequest& asked, Span span, bool observed,
-                               const Pricing* pricing, bool csv) {
+                               const Pricing* pricing, const Allowances& allowances, bool csv) {
   std::vector<Column> columns{{"ACCOUNT", Align::kLeft, Room::kElastic}};
   const auto add_text = [&](bool asked_for, const char* name) {
     if (asked_for) columns.push_back({name, Align::kLeft, Room::kElastic});
@@ -236,6 +249,8 @@ std::vector<Column> columns_of(const v1::ReportUsageRequest& asked, Span span, b
   add("PLATFORM", parts);
   add("% OF ALL", pricing == nullptr ? Room::kUsual : exact);
   add("RUNNING NOW", Room::kUsual);
+  const bool is_crowded = pricing != nullptr && observed;
+  allowances.add_columns(columns, csv, {is_crowded ? exact : Room::kUsual, exact});
   if (observed) {
     add("IDLE HOURS", Room::kUsual);
     add("1-25 % HOURS", exact);
@@ -254,11 +269,13 @@ std::vector<Column> columns_of(const v1::ReportUsageRequest& asked, Span span, b
 }
 
 Table report_table(const v1::ReportUsageRequest& asked, Span span,
-                   const v1::ReportUsageResponse& answer, const Pricing* pricing, bool csv) {
+                   const v1::ReportUsageResponse& answer, const Pricing* pricing,
+                   const Allowances& allowances, bool csv) {
   const bool observed = answer.has_activity();
-  Table table(columns_of(asked, span, observed, pricing, csv));
+  Table table(columns_of(asked, span, observed, pricing, allowances, csv));
   const double total = get(answer.total()).gpu_hours();
-  const auto add = [&](const LineKey& key, const Sum& sum, const std::string& account) {
+  const auto add = [&](const LineKey& key, const Sum& sum, const std::string& account,
+                       const Allowance& allowance) {
     std::vector<Cell> cells{account};
     if (asked.by_user()) cells.emplace_back(key.user);
     if (asked.by_product()) cells.emplace_back(key.product);
@@ -277,6 +294,7 @@ Table report_table(const v1::ReportUsageRequest& asked, Span span,
     }
     cells.emplace_back(total == 0 ? "-" : fixed_text(part, 1));
     cells.emplace_back(hours_text(sum.running));
+    allowances.add_cells(cells, allowance, csv);
     if (observed) {
       for (const GpuTime time : {sum.idle, sum.low, sum.active, sum.unknown}) {
         cells.emplace_back(hours_text(time));
@@ -292,13 +310,15 @@ Table report_table(const v1::ReportUsageRequest& asked, Span span,
     cells.emplace_back(seconds_text(put(sum.running)));
     table.row(std::move(cells));
   };
-  const Lines all = lines_of(asked, span, answer, pricing, !csv);
+  Lines all = lines_of(asked, span, answer, pricing, !csv);
+  add_promised(allowances, all, csv);
   for (const auto& [key, sum] : all.lines) {
     const std::string& path = key.account;
     const auto depth = static_cast<std::size_t>(std::count(path.begin(), path.end(), '.'));
-    add(key, sum, csv ? path : std::string(depth, ' ') + path);
+    const std::string name = path.empty() ? "(root)" : path;
+    add(key, sum, csv ? name : std::string(depth, ' ') + path, allowances.of({path, key.day}));
   }
-  if (!csv) add({}, all.total, "TOTAL");
+  if (!csv) add({}, all.total, "TOTAL", allowances.total(asked.account()));
   return table;
 }
 
@@ -323,6 +343,10 @@ void print_heading(Session& s, const UsageWindow& window, const v1::ReportUsageR
          "closed.\nHELD is the part of GPU HOURS before the pods were bound. PLATFORM is usage of "
          "the account's\njobs that the platform pays; only the row (platform) has it in GPU "
          "HOURS.\n";
+  if (!answer.allowances().empty()) {
+    s.out() << "QUOTA HOURS is the account's quota x time. BUDGET LEFT is of the budget with the "
+               "smallest part\nleft, in its present period; subak budget list shows all.\n";
+  }
   if (asked.by_job()) {
     s.out() << "These are the sums of " << answer.rows_added() << " entries of the ledger.\n";
   }
@@ -337,6 +361,12 @@ void print_heading(Session& s, const UsageWindow& window, const v1::ReportUsageR
 void print_prices(Session& s, const Pricing& pricing) {
   s.out() << "\nCosts are in " << printable(pricing.currency())
           << ", of GPU HOURS and RUNNING NOW together.\n";
+}
+
+// True if the report has no other groups than accounts and periods.
+bool is_by_account(const v1::ReportUsageRequest& asked) {
+  return !asked.by_user() && !asked.by_product() && !asked.by_profile() && !asked.by_cluster() &&
+         !asked.by_namespace() && !asked.by_job() && !asked.by_state();
 }
 
 int report(Session& s, const ReportCommand& o) {
@@ -357,10 +387,19 @@ int report(Session& s, const ReportCommand& o) {
     if (pricing->by_profile()) request.set_by_profile(true);
     request.set_period(v1::PERIOD_DAY);
   }
-  const auto answer = s.call<v1::ReportUsageResponse>("UsageService/ReportUsage", request);
+  // Without prices, one answer has both. With prices, usage is also by product and by day.
+  const bool by_account = is_by_account(asked);
+  if (by_account && !pricing) request.set_with_allowances(true);
+  auto answer = s.call<v1::ReportUsageResponse>("UsageService/ReportUsage", request);
+  if (by_account && pricing) {
+    asked.set_with_allowances(true);
+    auto promised = s.call<v1::ReportUsageResponse>("UsageService/ReportUsage", asked);
+    answer.mutable_allowances()->Swap(promised.mutable_allowances());
+  }
   if (people) print_heading(s, o.window, asked, answer);
   s.show(answer, [&] {
-    return report_table(asked, span, answer, pricing ? &*pricing : nullptr, s.is_csv());
+    const Allowances allowances = by_account ? Allowances(answer) : Allowances();
+    return report_table(asked, span, answer, pricing ? &*pricing : nullptr, allowances, s.is_csv());
   });
   if (people && pricing) print_prices(s, *pricing);
   return 0;
@@ -387,8 +426,10 @@ std::optional<PriceList> read_prices(const std::string& file) {
 
 void add_usage_report(Command usage) {
   auto o = std::make_shared<ReportCommand>();
-  Command c = usage.add(
-      "report", "show GPU-hours by account; usage that has not ended is in a column of its own");
+  Command c = usage.add("report",
+                        "show GPU-hours by account, beside quota and budgets; usage that has not "
+                        "ended is in a column "
+                        "of its own");
   add_window(c, o->window);
   c.list_option(
       "--by", o->by,

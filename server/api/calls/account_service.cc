@@ -53,23 +53,6 @@ std::optional<Error> list_shares(const Engine& engine, TimeMs now, const v1::Lis
   return std::nullopt;
 }
 
-void put_budget(const BudgetBook& book, TimeMs now, v1::BudgetRow* out) {
-  const BudgetFigures figures = book.at(now);
-  out->set_budget(budgets_text({book.budget()}));
-  out->set_soft(book.budget().soft);
-  out->set_product(book.budget().product);
-  put(book.span().from_ms, out->mutable_from());
-  if (book.span().to_ms < kEndless) put(book.span().to_ms, out->mutable_to());
-  put(figures.granted, out->mutable_granted());
-  put(figures.spent, out->mutable_spent());
-  put(figures.held, out->mutable_held());
-  put(figures.left(), out->mutable_left());
-  out->set_rate_milligpu(book.rate());
-  out->set_reached_percent(book.reached());
-  const TimeMs end_ms = spent_by(book, now);
-  if (end_ms < book.span().to_ms) put(end_ms, out->mutable_projected_end());
-}
-
 std::optional<Error> list_budgets(const Engine& engine, TimeMs now,
                                   const v1::ListBudgetsRequest& in, const Page& page,
                                   v1::ListBudgetsResponse* out) {
@@ -91,7 +74,7 @@ std::optional<Error> list_budgets(const Engine& engine, TimeMs now,
       }
       v1::BudgetRow* const row = out->add_rows();
       row->set_account(node.spec.path);
-      put_budget(book, now, row);
+      put(book, now, row);
       full = !meter.add(row->ByteSizeLong());
     }
   }

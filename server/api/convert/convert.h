@@ -76,6 +76,8 @@ in::UnchangedFields get_unchanged(Check& check, const v1::Account& account,
 AccountSpec get(Check& check, const v1::Account& in, const in::UnchangedFields& unchanged);
 // Reads an edit of several accounts, without its request id.
 in::ApplyAccounts get(Check& check, const v1::ApplyAccountsRequest& in);
+// Writes a budget with its figures at `now`, without the account.
+void put(const BudgetBook& book, TimeMs now, v1::BudgetRow* out);
 in::MoveAccount get(Check& check, const v1::MoveAccountRequest& in);
 // Writes the shares and usage of an account. `root_usage_gpu_seconds`: the decayed usage of the
 // root at the same instant. The function needs this value to compute norm_usage.

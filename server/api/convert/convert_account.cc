@@ -244,4 +244,21 @@ void put(const AccountRow& row, double root_usage_gpu_seconds, v1::ShareRow* out
   }
 }
 
+void put(const BudgetBook& book, TimeMs now, v1::BudgetRow* out) {
+  const BudgetFigures figures = book.at(now);
+  out->set_budget(budgets_text({book.budget()}));
+  out->set_soft(book.budget().soft);
+  out->set_product(book.budget().product);
+  put(book.span().from_ms, out->mutable_from());
+  if (book.span().to_ms < kEndless) put(book.span().to_ms, out->mutable_to());
+  put(figures.granted, out->mutable_granted());
+  put(figures.spent, out->mutable_spent());
+  put(figures.held, out->mutable_held());
+  put(figures.left(), out->mutable_left());
+  out->set_rate_milligpu(book.rate());
+  out->set_reached_percent(book.reached());
+  const TimeMs end_ms = spent_by(book, now);
+  if (end_ms < book.span().to_ms) put(end_ms, out->mutable_projected_end());
+}
+
 }  // namespace subak::api

@@ -3,7 +3,9 @@
 #include "server/api/usage/usage_service.h"
 
 #include <algorithm>
+#include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -12,6 +14,7 @@
 #include "server/activity/book.h"
 #include "server/api/common/paging.h"
 #include "server/api/convert/convert.h"
+#include "server/api/usage/quota_time.h"
 #include "server/api/usage/usage_sums.h"
 #include "server/log/log.h"
 
@@ -20,6 +23,8 @@ namespace {
 
 // The most sums in one answer.
 constexpr std::size_t kMaxReportSums = 100'000;
+// The rows of the audit log that one read of the store returns.
+constexpr std::size_t kAuditRows = 10'000;
 
 struct Range {
   std::string account;
@@ -62,6 +67,12 @@ struct Report {
   std::vector<RunningUsage> running;  // usage without a row at query.last_seq
   std::vector<DailyUsage> rows;
   std::vector<ActivityDay> activity;
+  // Set if the request wants allowances.
+  std::optional<QuotaTime> quotas;
+  // Budgets by account, at `now`.
+  std::map<std::string, std::vector<v1::BudgetRow>> budgets;
+  // The entries of the audit log from this number on are reverted.
+  std::uint64_t audit_seq = 0;
 };
 
 // True if the service observes activity, and can divide it into the groups of the request.
@@ -99,6 +110,55 @@ std::optional<Error> read_activity(Report& r) {
   return std::nullopt;
 }
 
+// True if the present instant is in the period of the report.
+bool has_present(const Report& r) { return r.query.from_ms <= r.now && r.now <= r.query.to_ms; }
+
+// Notes the present quotas, and the budgets with their figures.
+void begin_allowances(Report& r, const Engine& engine) {
+  const AccountTree& tree = engine.accounts();
+  r.quotas.emplace(tree, r.now, r.query.from_ms, r.query.to_ms, r.query.columns.period);
+  r.audit_seq = r.query.last_seq + 1;
+  if (!has_present(r)) return;
+  for (const AccountId id : tree.preorder()) {
+    const AccountNode& node = tree.node(id);
+    if (node.spec.user || node.jobs.budgets.empty()) continue;
+    std::vector<v1::BudgetRow>& rows = r.budgets[node.spec.path];
+    for (const BudgetBook& book : node.jobs.budgets) {
+      put(book, r.now, &rows.emplace_back());
+      rows.back().set_account(node.spec.path);
+    }
+  }
+}
+
+Error too_many(std::size_t sums) {
+  return {ErrorCode::kExhausted, "period", std::to_string(sums) + " sums",
+          "want a report of at most " + std::to_string(kMaxReportSums) +
+              " sums: a shorter period, an account, or fewer groups"};
+}
+
+// Writes the allowances of the accounts at or below the account of the request.
+std::optional<Error> put_allowances(Report& r) {
+  const UsagePeriod period = r.query.columns.period;
+  const bool by_period = period != UsagePeriod::kAll;
+  std::map<QuotaTime::Key, GpuTime> quotas = r.quotas->finish();
+  const std::int64_t today = by_period ? first_day_of(period, utc_day_of(r.now)) : -1;
+  for (const auto& [path, budgets] : r.budgets) quotas.try_emplace({path, today});
+  if (quotas.size() > kMaxReportSums) return too_many(quotas.size());
+  for (const auto& [key, quota] : quotas) {
+    const auto& [path, day] = key;
+    if (path.find('/') != std::string::npos) continue;
+    if (!AccountsView::is_within(path, r.in->account())) continue;
+    v1::AccountAllowance* const out = r.out->add_allowances();
+    out->set_account(path);
+    if (by_period) put(day * kDayMs, out->mutable_day());
+    put(quota, out->mutable_quota());
+    const auto budgets = r.budgets.find(path);
+    if (day != today || budgets == r.budgets.end()) continue;
+    for (const v1::BudgetRow& row : budgets->second) *out->add_budgets() = row;
+  }
+  return std::nullopt;
+}
+
 // All figures are as of this instant.
 std::optional<Error> begin_report(Report& r, const Engine& engine) {
   r.now = r.shared->now(engine);
@@ -106,14 +166,45 @@ std::optional<Error> begin_report(Report& r, const Engine& engine) {
   r.query.columns = columns_of(*r.in);
   r.query.with_platform = true;
   r.running = running_usage(engine, r.query.columns);
+  if (r.in->with_allowances()) begin_allowances(r, engine);
   put(open_since(r.now, engine.policy().books.months), r.out->mutable_open_since());
   return find_payers(engine, r.in->account(), &r.query.payers);
 }
 
-Error too_many(std::size_t sums) {
-  return {ErrorCode::kExhausted, "by_job", std::to_string(sums) + " sums",
-          "want a report of at most " + std::to_string(kMaxReportSums) +
-              " sums: a shorter period, an account, or fewer groups"};
+void finish_report(const std::shared_ptr<Report>& r) {
+  r->call.read_expensive([r](const Engine& engine) -> std::optional<Error> {
+    UsageSums sums(*r->in, r->query, engine);
+    for (const DailyUsage& row : r->rows) sums.add_booked(row);
+    for (const RunningUsage& usage : r->running) sums.add_running(usage, r->now);
+    if (sums.size() > kMaxReportSums) return too_many(sums.size());
+    for (const ActivityDay& day : r->activity) sums.add_activity(day);
+    sums.put_into(r->out, is_observed(*r));
+    put(r->now, r->out->mutable_time());
+    r->out->set_last_sequence(r->query.last_seq);
+    return r->quotas ? put_allowances(*r) : std::nullopt;
+  });
+}
+
+// Reverts the edits of accounts since the begin of the period, a part at a time.
+void read_edits(const std::shared_ptr<Report>& r, StoreReader& store) {
+  AuditQuery query;
+  query.from_ms = r->query.from_ms;
+  query.before_seq = r->audit_seq;
+  query.most = kAuditRows;
+  const auto rows = store.audit(query);
+  if (!rows) {
+    r->call.fail(rows.error());
+    return;
+  }
+  for (const AuditEntry& row : *rows) {
+    if (auto error = r->quotas->revert(row)) {
+      r->call.fail(*error);
+      return;
+    }
+    r->audit_seq = row.seq;
+  }
+  if (rows->size() < kAuditRows) return finish_report(r);
+  r->call.store_then([r](StoreReader& next) { read_edits(r, next); });
 }
 
 void read_report(const std::shared_ptr<Report>& r, StoreReader& store) {
@@ -126,17 +217,8 @@ void read_report(const std::shared_ptr<Report>& r, StoreReader& store) {
   if (const auto error = read_activity(*r)) {
     log::warn("activity", {{"error", error->message()}});  // it counts as not observed
   }
-  r->call.read_expensive([r](const Engine& engine) -> std::optional<Error> {
-    UsageSums sums(*r->in, r->query, engine);
-    for (const DailyUsage& row : r->rows) sums.add_booked(row);
-    for (const RunningUsage& usage : r->running) sums.add_running(usage, r->now);
-    if (sums.size() > kMaxReportSums) return too_many(sums.size());
-    for (const ActivityDay& day : r->activity) sums.add_activity(day);
-    sums.put_into(r->out, is_observed(*r));
-    put(r->now, r->out->mutable_time());
-    r->out->set_last_sequence(r->query.last_seq);
-    return std::nullopt;
-  });
+  if (r->quotas) return read_edits(r, store);
+  finish_report(r);
 }
 
 struct Listing {
@@ -181,9 +263,13 @@ UsageService::Reactor* UsageService::ReportUsage(Context* context, const v1::Rep
   Range range = get_range(check, *in);
   if (!v1::Period_IsValid(in->period()))
     check.fail("period", std::to_string(in->period()), "want a period that this version knows");
+  const bool by_more = in->by_user() || in->by_product() || in->by_profile() || in->by_cluster() ||
+                       in->by_namespace() || in->by_job() || in->by_state();
+  if (in->with_allowances() && by_more)
+    check.fail("with_allowances", "true", "want no other groups than a period");
   if (!check.ok()) return call.fail(check.error());
   auto report = std::make_shared<Report>(
-      Report{call, in, out, std::move(range.query), &shared_, 0, {}, {}, {}});
+      Report{call, in, out, std::move(range.query), &shared_, 0, {}, {}, {}, {}, {}});
   return call.read_expensive_then([report](const Engine& engine) {
     if (auto error = begin_report(*report, engine)) {
       report->call.fail(*error);

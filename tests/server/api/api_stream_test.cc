@@ -331,6 +331,29 @@ TEST_F(ApiUsageTest, ReportByJobClusterAndMonth) {
             "period");
 }
 
+TEST_F(ApiUsageTest, ReportShowsWhatWasPromised) {
+  run_job("ana");
+  v1::UpdateAccountRequest edit;
+  edit.mutable_account()->set_path("ml");
+  edit.mutable_account()->add_quota()->set_product("gpu");
+  edit.mutable_account()->mutable_quota(0)->set_milligpu(4500);
+  edit.mutable_account()->set_budgets("24h/total");
+  edit.set_reason("test");
+  v1::EditAccountResponse edited;
+  ASSERT_TRUE(run([&](auto* c) { return accounts_->UpdateAccount(c, edit, &edited); }).ok());
+  move_clock(2 * kHourMs);
+  v1::ReportUsageRequest in;
+  in.set_with_allowances(true);
+  const auto out = report(in);
+  ASSERT_EQ(out.allowances_size(), 2) << "the root has the quotas of its children";
+  for (const auto& row : out.allowances()) EXPECT_EQ(row.quota().gpu_seconds(), 9 * 3600);
+  EXPECT_EQ(out.allowances(1).budgets().at(0).left().gpu_seconds(), 24 * 3600) << "it began later";
+  in.set_by_user(true);
+  v1::ReportUsageResponse refused;
+  EXPECT_EQ(bad_field(run([&](auto* c) { return usage_->ReportUsage(c, in, &refused); })),
+            "with_allowances");
+}
+
 TEST_F(ApiUsageTest, ReportShowsWhatRunsBesideTheBooks) {
   EXPECT_FALSE(report({}).has_first_day());
   run_job("ana");

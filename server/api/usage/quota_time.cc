@@ -1,0 +1,149 @@
+#include "server/api/usage/quota_time.h"
+
+#include <algorithm>
+
+#include "core/must.h"
+#include "core/text.h"
+#include "model/fact.h"
+#include "server/codec/day_sums.h"
+
+namespace subak::api {
+namespace {
+
+std::optional<MilliGpu> own_quota(const AccountSpec& spec) {
+  if (spec.quota.empty()) return std::nullopt;
+  MilliGpu sum = 0;
+  for (const ProductAmount& amount : spec.quota) sum += amount.milligpu;
+  return sum;
+}
+
+// Returns the path of the account above; nullopt for the root.
+std::optional<std::string> path_above(const std::string& path) {
+  if (path.empty()) return std::nullopt;
+  const std::size_t cut = path.find_last_of("./");
+  return path.substr(0, cut == std::string::npos ? 0 : cut);
+}
+
+// Returns the first instant after the period that has this instant.
+TimeMs period_end(UsagePeriod period, TimeMs t) {
+  const std::int64_t first = first_day_of(period, utc_day_of(t));
+  std::int64_t next = utc_day_of(t) + 1;
+  while (first_day_of(period, next) == first) ++next;
+  return next * kDayMs;
+}
+
+}  // namespace
+
+QuotaTime::QuotaTime(const AccountTree& tree, TimeMs now, TimeMs from_ms, TimeMs to_ms,
+                     UsagePeriod period)
+    : now_(now), from_ms_(from_ms), to_ms_(std::min(to_ms, now)), period_(period) {
+  for (const AccountId id : tree.preorder()) {
+    const AccountNode& node = tree.node(id);
+    Account& account = accounts_[node.spec.path];
+    account = {node.spec.path, own_quota(node.spec), 0, now_};
+    for (const AccountId child : node.children) account.below += tree.node(child).quota_total;
+    must(account.quota() == node.quota_total, "a quota is the account's own or its children's");
+  }
+}
+
+std::optional<Error> QuotaTime::revert(const AuditEntry& entry) {
+  const bool moved = entry.what == fact::AccountMoved::kName;
+  const bool edited =
+      entry.what == fact::AccountSet::kName || entry.what == fact::AccountDeleted::kName;
+  if ((!moved && !edited) || !entry.error.empty()) return std::nullopt;
+  const auto has_quota = [](const std::string& text) {
+    return text.find("quota=") != std::string::npos;
+  };
+  const bool created = edited && entry.before.empty();
+  if (edited && !created && !has_quota(entry.before) && !has_quota(entry.after))
+    return std::nullopt;
+  AccountSpec before, after;
+  for (const auto& [text, spec] :
+       {std::pair(&entry.before, &before), std::pair(&entry.after, &after)}) {
+    if (text->empty()) continue;
+    auto read = from_text<AccountSpec>(*text);
+    if (!read.ok()) return read.error();
+    *spec = std::move(read).value();
+  }
+  if (moved) return revert_move(before, after, entry.time_ms);
+  set_own(entry.subject, own_quota(before), entry.time_ms);
+  if (created) leave(entry.subject);
+  return std::nullopt;
+}
+
+// An account below the one that moves has an entry of its own, which comes before the entry of its
+// parent on the way back. Until then, the accounts between have quotas for no time.
+std::optional<Error> QuotaTime::revert_move(const AccountSpec& before, const AccountSpec& after,
+                                            TimeMs t) {
+  if (before.path == after.path) return std::nullopt;
+  const std::string name = at(after.path).name;
+  const std::optional<MilliGpu> own = at(after.path).own;
+  set_own(after.path, std::nullopt, t);
+  leave(after.path);
+  moves_.emplace_back(before.path, after.path);
+  add_up(at(before.path), t);
+  at(before.path).name = name;
+  set_own(before.path, own, t);
+  return std::nullopt;
+}
+
+std::map<QuotaTime::Key, GpuTime> QuotaTime::finish() {
+  for (auto& [path, account] : accounts_) add_up(account, from_ms_);
+  return std::move(sums_);
+}
+
+QuotaTime::Account& QuotaTime::at(const std::string& path) {
+  const auto [it, is_new] = accounts_.try_emplace(path);
+  if (is_new) {
+    it->second.name = present_path(path);
+    it->second.until_ms = now_;
+  }
+  return it->second;
+}
+
+void QuotaTime::leave(const std::string& path) {
+  const auto account = accounts_.find(path);
+  if (account != accounts_.end() && account->second.quota() == 0) accounts_.erase(account);
+}
+
+void QuotaTime::set_own(const std::string& path, std::optional<MilliGpu> own, TimeMs t) {
+  Account& account = at(path);
+  MilliGpu change = -account.quota();
+  add_up(account, t);
+  account.own = own;
+  change += account.quota();
+  for (auto above = path_above(path); above && change != 0; above = path_above(*above)) {
+    Account& parent = at(*above);
+    const MilliGpu was = parent.quota();
+    add_up(parent, t);
+    parent.below += change;
+    change = parent.quota() - was;
+  }
+}
+
+void QuotaTime::add_up(Account& account, TimeMs t) {
+  const TimeMs to = std::min(account.until_ms, to_ms_);
+  TimeMs from = std::max(t, from_ms_);
+  account.until_ms = std::min(account.until_ms, t);
+  if (account.quota() == 0) return;
+  while (from < to) {
+    const TimeMs end = period_ == UsagePeriod::kAll ? to : std::min(to, period_end(period_, from));
+    const std::int64_t day =
+        period_ == UsagePeriod::kAll ? -1 : first_day_of(period_, utc_day_of(from));
+    sums_[{account.name, day}] += GpuTime::of(account.quota(), end - from);
+    from = end;
+  }
+}
+
+std::string QuotaTime::present_path(std::string path) const {
+  for (auto move = moves_.rbegin(); move != moves_.rend(); ++move) {
+    const auto& [before, after] = *move;
+    const bool is_within =
+        path.starts_with(before) &&
+        (path.size() == before.size() || path[before.size()] == '.' || path[before.size()] == '/');
+    if (is_within) path.replace(0, before.size(), after);
+  }
+  return path;
+}
+
+}  // namespace subak::api

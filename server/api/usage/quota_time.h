@@ -1,0 +1,75 @@
+// Computes what the quota of each account promised in a period: quota x time, exactly. The present
+// quotas come from the account tree, and earlier ones from the edits in the audit log, which the
+// caller reverts one by one.
+//
+// The quota of an account is its own quota, or else the sum of the quotas of its children, all
+// products together. An account appears under its present path, also for the time before a move.
+//
+// Units: milli-GPU, ms, milli-GPU x ms. Days are UTC days since 1970-01-01.
+// Threads: one at a time.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "accounting/tree.h"
+#include "core/error.h"
+#include "server/runtime/ports.h"
+
+namespace subak::api {
+
+class QuotaTime {
+ public:
+  // The path of an account, and the first day of a period; -1: the sums have no periods.
+  using Key = std::pair<std::string, std::int64_t>;
+
+  // Begins with the quotas of `tree`, which are those at the time `now`. The sums are of the time
+  // from `from_ms` to `to_ms`, but at most to `now`.
+  QuotaTime(const AccountTree& tree, TimeMs now, TimeMs from_ms, TimeMs to_ms, UsagePeriod period);
+
+  // Reverts one entry of the audit log. The entries must come newest first, without gaps. Entries
+  // that are no edit of an account change nothing. Returns an error if the entry cannot be read.
+  std::optional<Error> revert(const AuditEntry& entry);
+  // Adds up the time that is left, and returns the sums that are not 0. Call it once, after
+  // revert() of the entries since `from_ms`. Users are accounts too.
+  std::map<Key, GpuTime> finish();
+
+ private:
+  struct Account {
+    // The present path.
+    std::string name;
+    // The account's own quota. nullopt: it has none, or does not exist at this time.
+    std::optional<MilliGpu> own;
+    // The sum of the quotas of its children.
+    MilliGpu below = 0;
+    // The sums have the account's time from this instant on.
+    TimeMs until_ms = 0;
+    MilliGpu quota() const { return own ? *own : below; }
+  };
+
+  // Returns the account that has this path at the present point of the way back.
+  Account& at(const std::string& path);
+  // Drops an account that does not exist before this point. Its path may be another account then.
+  void leave(const std::string& path);
+  // Sets the account's own quota before the time `t`, and what follows for the accounts above it.
+  void set_own(const std::string& path, std::optional<MilliGpu> own, TimeMs t);
+  // Adds the account's time from `t` on.
+  void add_up(Account& account, TimeMs t);
+  // Returns the present path of an account that had this path.
+  std::string present_path(std::string path) const;
+  std::optional<Error> revert_move(const AccountSpec& before, const AccountSpec& after, TimeMs t);
+
+  const TimeMs now_, from_ms_, to_ms_;
+  const UsagePeriod period_;
+  std::map<std::string, Account> accounts_;
+  // The reverted moves, newest first: the paths before and after.
+  std::vector<std::pair<std::string, std::string>> moves_;
+  std::map<Key, GpuTime> sums_;
+};
+
+}  // namespace subak::api
