@@ -102,4 +102,9 @@ inline constexpr int kMaxSelectorDepth = 32;
 // own restarts within that time.
 inline constexpr DurationMs kDomainNodeLateMs = 5 * kMinuteMs;
 
+// An account that spends a part of a budget gets Events on at most this many namespaces of a
+// cluster. At most kMaxBudgetNotices accounts wait for theirs; the oldest ones are dropped.
+inline constexpr std::size_t kMaxBudgetNamespaces = 100;
+inline constexpr std::size_t kMaxBudgetNotices = 1000;
+
 }  // namespace subak::limits

@@ -287,6 +287,9 @@ void Service::Impl::count(const Released& batch) {
     log::warn(
         "an account has spent a part of its budget",
         {{"account", reached->path}, {"budget", reached->budget}, {"percent", reached->percent}});
+    if (!has_edges) continue;
+    for (const NamedEdge& named : edges)
+      named.edge->tell_budget({reached->path, reached->budget, reached->percent, fact.time_ms});
   }
   metrics::Reservations found = events.durable(batch);
   if (!found.empty()) {

@@ -144,3 +144,21 @@ def service_is_synced(c):
     rows = [row for row in status["clusters"] if row["name"] == "e2e"]
     c.expect(rows and rows[0].get("synced"), f"cluster e2e is synced: {status}")
     c.expect(rows[0].get("knownAs") == SUBAK_USER, f"it knows who it is there: {rows[0]}")
+
+
+@case(seconds=240)
+def event_on_the_namespace_of_a_spent_budget(c):
+    """The account has 0.02 GPU-hours a day: the pod spends them in 9 seconds. Subak looks each minute."""
+    c.set_account(c.account, c.ns, more=("--budget", "soft=0.02h/day"))
+    c.nodes(1)
+    c.pod("spends", gpus=8, run_seconds=10)
+    c.succeeded("spends")
+
+    def told():
+        found = c.admin.list("Event", c.ns, fields=f"involvedObject.kind=Namespace,involvedObject.name={c.ns}")
+        return [e for e in found if e.get("reason") == "BudgetSpent"]
+
+    (event,) = c.until(told, "Event BudgetSpent on the namespace", 120)
+    text = event.get("message") or event.get("note")
+    c.expect(f"account {c.account} has spent 100 % of its budget soft=0.02h/day" in text, text)
+    c.expect(event["type"] == "Warning", str(event))

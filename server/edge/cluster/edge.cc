@@ -100,6 +100,7 @@ void Edge::Impl::turn() {
   strays.open();
   notices.look_at_waiting();
   notices.look_at_domains();
+  notices.look_at_budgets();
   notices.turn(writes.is_full());
 }
 
@@ -158,6 +159,12 @@ void Edge::stop() {
 void Edge::tell_idle(const std::string& pod_uid, const std::string& note) {
   impl_->context.inbox->put(
       [e = impl_.get(), pod_uid, note] { e->notices.tell_idle(pod_uid, note); });
+}
+
+void Edge::tell_budget(BudgetNotice notice) {
+  impl_->context.inbox->put([e = impl_.get(), notice = std::move(notice)]() mutable {
+    e->notices.tell_budget(std::move(notice));
+  });
 }
 
 void Edge::turn() {

@@ -25,6 +25,7 @@
 #include "kube/pod.h"
 #include "model/input.h"
 #include "server/edge/client/client.h"
+#include "server/edge/events/budget_notices.h"
 #include "server/edge/writes/plan.h"
 #include "server/runtime/effect_stream.h"
 #include "server/runtime/runtime.h"
@@ -131,6 +132,9 @@ class Edge {
   // the edge follows no such pod, or if the pod's namespace does not have the mode enforce.
   // Threads: any, until stop() returns.
   void tell_idle(const std::string& pod_uid, const std::string& note);
+  // Records Events on the namespaces of an account that has spent a part of a budget
+  // (BudgetNotices). Threads: any, until stop() returns.
+  void tell_budget(BudgetNotice notice);
   // Returns the figures of the last turn. Threads: any.
   EdgeStats stats() const;
   // For a stepped edge: does the work that is due, then runs one turn of the API client. It does

@@ -57,7 +57,9 @@ Notices::Notices(EdgeContext& context, const EdgeSession& session)
       session_(session),
       recorder_(*context.api, context.ports.now_ms, context.ports.monotonic_ms),
       waiting_(context.cache, recorder_),
-      domains_(context.cache, recorder_) {}
+      domains_(context.cache, recorder_),
+      budgets_(context.options.cluster, recorder_, context.ports.read_expensive,
+               [to = context.inbox](std::function<void()> task) { to->put(std::move(task)); }) {}
 
 // Events use connections that releases leave free.
 void Notices::turn(bool writes_full) {

@@ -9,9 +9,11 @@
 #include <cstdint>
 #include <map>
 #include <string>
+#include <utility>
 
 #include "server/edge/cluster/edge_context.h"
 #include "server/edge/cluster/edge_session.h"
+#include "server/edge/events/budget_notices.h"
 #include "server/edge/events/domain_notices.h"
 #include "server/edge/events/event_recorder.h"
 #include "server/edge/events/waiting.h"
@@ -35,6 +37,8 @@ class Notices {
   // Records that the GPUs of the pod's job are idle. Does nothing unless the pod's namespace has
   // the mode enforce: in the other modes, Subak writes nothing.
   void tell_idle(const std::string& uid, const std::string& note);
+  // Records that an account has spent a part of a budget, on its namespaces with the mode enforce.
+  void tell_budget(BudgetNotice notice) { budgets_.tell(std::move(notice)); }
   // Records a write that the API server has accepted.
   void tell_written(const KubeWrite& write);
   // Records that the pod belongs to no job yet, because too many pods wait. `words` is the core's
@@ -46,6 +50,8 @@ class Notices {
   void look_at_domains() { domains_.look(context_.ports.monotonic_ms()); }
   // The number of such nodes.
   std::size_t late_domain_nodes() const { return domains_.late(); }
+  // Asks the follower for the namespaces of accounts with spent budgets. Call it in each turn.
+  void look_at_budgets() { budgets_.turn(); }
   // Sends Events as far as the rate allows. `writes_full`: the writes use all connections that they
   // may use. If `writes_full` is true, turn() sends Events only if their queue is crowded.
   void turn(bool writes_full);
@@ -67,6 +73,7 @@ class Notices {
   EventRecorder recorder_;
   Waiting waiting_;
   DomainNotices domains_;
+  BudgetNotices budgets_;
   // By job: the last attempt with an Event about its start.
   // So an attempt gets one such Event, not one for each pod.
   std::map<JobId, std::uint32_t> announced_starts_;
