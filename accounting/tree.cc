@@ -153,12 +153,13 @@ void AccountTree::revive(AccountNode& node) {
 }
 
 void AccountTree::set(AccountId id, const AccountSpec& spec, std::int64_t revision, TimeMs now,
-                      const Amounts& quota, const Amounts& limit, const BorrowAmounts& by_product) {
+                      const Amounts& quota, const Amounts& limit, const BorrowAmounts& by_product,
+                      ShareEdit shares) {
   AccountNode& node = exists(id) ? at(id) : create(id, spec);
   must(node.spec.path == spec.path, "a number keeps its path");
   must(spec.shares >= 0 && spec.shares <= limits::kMaxShares, "shares are in their range");
   if (node.removed) revive(node);
-  adjust_for_shares(node, spec.shares, now);
+  if (shares == ShareEdit::kFromNowOn) adjust_for_shares(node, spec.shares, now);
   names_.set_namespaces(id, node.spec.namespaces, spec.namespaces);
   node.spec = spec;
   node.revision = revision;

@@ -42,6 +42,14 @@
 
 namespace subak {
 
+// How an edit of shares treats the usage of the past.
+enum class ShareEdit : std::uint8_t {
+  // An adjustment keeps the account's place: the new shares count from now on.
+  kFromNowOn,
+  // No adjustment is added: the new shares also count for past usage. Earlier adjustments stay.
+  kRetroactive,
+};
+
 // All accounts and users, live and removed.
 class AccountTree {
  public:
@@ -62,12 +70,12 @@ class AccountTree {
   // checkpoint that restores all accounts may pass another id.
   //
   // A change of shares adds an adjustment, so that (surplus + adjustment) / shares does not jump at
-  // `now`. No adjustment is added if the old or the new shares are 0. A change of quota changes the
-  // surplus from `now` on, and also the surplus of ancestors without a quota of their own.
+  // `now`. With 0 shares before or after, and with kRetroactive, it adds none. A change of quota
+  // changes the surplus from `now` on, and that of ancestors without a quota of their own.
   void set(AccountId id, const AccountSpec& spec, std::int64_t revision, TimeMs now,
            const std::vector<std::pair<ProductId, MilliGpu>>& quota,
            const std::vector<std::pair<ProductId, MilliGpu>>& limit,
-           const BorrowAmounts& by_product = {});
+           const BorrowAmounts& by_product = {}, ShareEdit shares = ShareEdit::kFromNowOn);
   // Sets the adjustment of an account that set() has just made under a name that never existed. The
   // function puts the account at its siblings' mean: shares x (sum of sort_surplus / sum of
   // shares), over siblings with shares. The account's target (accounting/order.h) is then exactly

@@ -204,8 +204,8 @@ std::vector<JobRow> Engine::jobs(JobId after, std::size_t most, std::optional<Jo
   return derive::jobs(impl_->state, after, most, state, account, user);
 }
 
-std::vector<JobId> Engine::queue_order(std::size_t most, const Policy* as_if) const {
-  return derive::queue_order(impl_->state, as_if == nullptr ? policy() : *as_if, now(), most);
+std::vector<JobId> Engine::queue_order(std::size_t most, const OrderAsIf& as_if) const {
+  return derive::queue_order(impl_->state, as_if, now(), most);
 }
 
 QueueSnapshot Engine::queue_snapshot() const { return derive::queue_snapshot(impl_->state); }

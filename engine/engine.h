@@ -145,10 +145,9 @@ class Engine {
   // now(). O(jobs + nodes).
   FleetPlan plan(const PlanAsked& asked, const Forecast& forecast, TimeMs t) const;
   // queue() and queue_order() return the first `most` jobs in the order in which the next pass
-  // would take them. For queue_order(), `as_if` may be another policy, by whose order rule the next
-  // pass would then take the jobs.
+  // would take them, or would take them with other rules or shares (`as_if`).
   std::vector<JobRow> queue(std::size_t most) const;
-  std::vector<JobId> queue_order(std::size_t most, const Policy* as_if = nullptr) const;
+  std::vector<JobId> queue_order(std::size_t most, const OrderAsIf& as_if = {}) const;
   // True if the job waits for its turn at or below this account. An empty path stands for all
   // accounts. O(1).
   bool is_queued_below(JobId id, std::string_view account) const;

@@ -28,6 +28,8 @@ struct AccountSet {
   TimeMs moved_ms = 0;
   AccountId moved_from{};
   std::vector<PastMove> moves{};
+  // True: the edit changes the shares, and they also count for past usage (ShareEdit).
+  bool retroactive = false;
   template <class V>
   void fields(V& v) {
     v(1, "id", id);
@@ -37,6 +39,7 @@ struct AccountSet {
     v(5, "moved_ms", moved_ms);
     v(6, "moved_from", moved_from);
     v(7, "moves", moves);
+    v(8, "retroactive", retroactive);
   }
 };
 

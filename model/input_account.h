@@ -60,6 +60,9 @@ struct SetAccount {
   bool must_exist = false;
   UnchangedFields unchanged;
   bool override_managed = false;
+  // True: the new shares also count for past usage (ShareEdit::kRetroactive). The edit must set the
+  // shares of an account that exists.
+  bool retroactive = false;
   template <class V>
   void fields(V& v) {
     v(1, "spec", spec);
@@ -70,6 +73,7 @@ struct SetAccount {
     v(6, "must_exist", must_exist);
     v(7, "unchanged", unchanged);
     v(8, "override_managed", override_managed);
+    v(9, "retroactive", retroactive);
   }
 };
 
@@ -130,6 +134,8 @@ struct ApplyAccounts {
   std::string reason;
   bool validate_only = false;
   bool override_managed = false;
+  // As in SetAccount, for the accounts that exist and get other shares.
+  bool retroactive = false;
   template <class V>
   void fields(V& v) {
     v(1, "changes", changes);
@@ -137,6 +143,7 @@ struct ApplyAccounts {
     v(3, "reason", reason);
     v(4, "validate_only", validate_only);
     v(5, "override_managed", override_managed);
+    v(6, "retroactive", retroactive);
   }
 };
 

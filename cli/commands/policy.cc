@@ -3,6 +3,7 @@
 
 #include "cli/commands.h"
 #include "cli/text/failure.h"
+#include "cli/text/order_table.h"
 #include "cli/text/words.h"
 #include "subak/v1/admin_service.pb.h"
 
@@ -31,28 +32,6 @@ void print_change(Session& s, const v1::PolicyResponse& answer) {
   s.say("halfLife changes to " + change.half_life() +
         " when all usage is computed again: " + std::to_string(change.facts_read()) + " of " +
         std::to_string(change.facts()) + " facts are read");
-}
-
-// Returns a place as text; "-": not among the first jobs.
-std::string place(std::int32_t at) { return at == 0 ? "-" : std::to_string(at); }
-
-// Prints the places of the first waiting jobs before and after a change.
-void print_order(Session& s, const v1::PolicyResponse& answer) {
-  if (answer.order().empty()) return;
-  const bool same = std::all_of(answer.order().begin(), answer.order().end(),
-                                [](const auto& job) { return job.before() == job.after(); });
-  if (same) {
-    s.out() << "the order of the first " << answer.order_size() << " waiting jobs stays\n";
-    return;
-  }
-  Table table({{"JOB"},
-               {"ACCOUNT", Align::kLeft, Room::kElastic},
-               {"PLACE BEFORE", Align::kRight},
-               {"PLACE AFTER", Align::kRight}});
-  for (const auto& job : answer.order()) {
-    table.row({job.job(), job.account(), place(job.before()), place(job.after())});
-  }
-  table.print(s.out(), s.form() == Form::kWide);
 }
 
 void add_get(Command policy) {
@@ -111,7 +90,7 @@ int set_policy(Session& s, const SetCommand& o) {
   request.set_validate_only(true);
   auto answer = s.call<v1::PolicyResponse>("AdminService/SetPolicy", request);
   const bool is_text = s.form() == Form::kTable || s.form() == Form::kWide;
-  if (is_text) print_order(s, answer);
+  if (is_text) print_order(s.out(), answer.order(), s.form() == Form::kWide);
   if (!o.dry_run) {
     request.set_validate_only(false);
     answer = s.call<v1::PolicyResponse>("AdminService/SetPolicy", request);

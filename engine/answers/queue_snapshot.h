@@ -9,6 +9,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <utility>
 #include <vector>
 
 #include "core/ids.h"
@@ -18,9 +19,18 @@ namespace subak {
 
 class QueueCopy;
 class State;
+struct Policy;
 namespace derive {
 void copy_queue(const State& s, QueueCopy& into);
 }
+
+// What another order of the queue depends on, beside the present state.
+struct OrderAsIf {
+  // The policy whose order rule counts. nullptr: the policy in force.
+  const Policy* policy = nullptr;
+  // Accounts that exist, with shares that they do not have. These shares also count for past usage.
+  std::vector<std::pair<AccountId, std::int64_t>> shares;
+};
 
 // The order of the queue at one instant. A snapshot is immutable, and takes 12 bytes for each job.
 // Threads: any.

@@ -168,6 +168,11 @@ void decide(Decision& d, const in::SetAccount& i) {
   if (i.revision != 0 && i.revision != revision) {
     return d.refuse(revision_conflict(i.revision, revision), spec.path);
   }
+  if (i.retroactive && (!old || i.unchanged.shares)) {
+    return d.refuse({ErrorCode::kInvalid, "retroactive", "true",
+                     old ? "want shares in the same edit" : "want an account that exists"},
+                    spec.path);
+  }
   const AccountId id = d.s.tree().id_for(spec.path);
   must(id && (!old || id == old), "an account keeps its number");
   d.out.reply.account = id;
@@ -189,6 +194,7 @@ void decide(Decision& d, const in::SetAccount& i) {
   d.out.reply.revision = next_revision(d.s.tree(), id);
   if (!old || amounts_differ(d.s.tree().node(old).spec, spec)) warn_of(d, d.s.tree(), spec);
   fact::AccountSet set{id, spec, d.out.reply.revision, std::move(stamp)};
+  set.retroactive = i.retroactive && d.s.tree().node(old).spec.shares != spec.shares;
   if (old) warn_of_promises(d, {set});
   if (i.validate_only) return;
   const bool accepts_more = old && may_accept_more(d.s.tree().node(old).spec, spec);

@@ -229,8 +229,10 @@ std::vector<fact::Body> facts_of(const Decision& d, const in::ApplyAccounts& i,
     --stamp.following;
     stamp.overrides = step.overrides;
     if (step.edited.after) {
-      facts.emplace_back(
-          fact::AccountSet{step.id, *step.edited.after, step.edited.revision, stamp});
+      fact::AccountSet set{step.id, *step.edited.after, step.edited.revision, stamp};
+      set.retroactive = i.retroactive && step.edited.before &&
+                        step.edited.before->shares != step.edited.after->shares;
+      facts.emplace_back(std::move(set));
       continue;
     }
     fact::AccountDeleted deleted;

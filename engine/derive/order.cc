@@ -49,16 +49,40 @@ QueueSnapshot QueueCopy::make() const {
 }
 
 namespace derive {
+namespace {
 
-std::vector<JobId> queue_order(const State& s, TimeMs t, std::size_t most) {
-  return queue_order(s, s.policy(), t, most);
+// Returns the tree after a retroactive edit of shares at the time `t`.
+AccountTree with_shares(const AccountTree& now, const OrderAsIf& as_if, TimeMs t) {
+  AccountTree tree(now);
+  for (const auto& [id, shares] : as_if.shares) {
+    const AccountNode& node = now.node(id);
+    must(!node.removed, "only an account that exists has shares");
+    AccountSpec spec = node.spec;
+    spec.shares = shares;
+    tree.set(id, spec, next_revision(now, id), t, node.quota, node.limits.gpus, {},
+             ShareEdit::kRetroactive);
+  }
+  return tree;
 }
 
-std::vector<JobId> queue_order(const State& s, const Policy& policy, TimeMs t, std::size_t most) {
+}  // namespace
+
+std::vector<JobId> queue_order(const State& s, TimeMs t, std::size_t most) {
+  return queue_order(s, OrderAsIf{}, t, most);
+}
+
+std::vector<JobId> queue_order(const State& s, const OrderAsIf& as_if, TimeMs t, std::size_t most) {
+  const Policy& policy = as_if.policy == nullptr ? s.policy() : *as_if.policy;
   const UsageTick* const tick = s.allocations().tick();
   const bool no_tick = policy.order == OrderPolicy::kUsageTick && tick == nullptr;
-  return s.jobs().ready().order(s.tree(), no_tick ? OrderPolicy::kExact : policy.order,
-                                target_share_rule(policy), tick, t, most);
+  const auto order_of = [&](const ReadyQueue& ready, const AccountTree& tree) {
+    return ready.order(tree, no_tick ? OrderPolicy::kExact : policy.order,
+                       target_share_rule(policy), tick, t, most);
+  };
+  if (as_if.shares.empty()) return order_of(s.jobs().ready(), s.tree());
+  // The queue caches what it knows of a tree, so an edited tree needs a queue of its own.
+  const std::unique_ptr<ReadyQueue> ready = s.jobs().ready().copy();
+  return order_of(*ready, with_shares(s.tree(), as_if, t));
 }
 
 QueueSnapshot queue_snapshot(const State& s) {

@@ -161,7 +161,8 @@ void State::on(const fact::AccountSet& f) {
             {intern(fleet_, parse_borrow(f.spec.borrow, "borrow").value().by_product),
              intern(fleet_, parse_borrow(f.spec.lend, "lend").value().by_product),
              intern(fleet_, parse_user_limits(f.spec.user_limits, "user_limits").value().gpus),
-             products_of_budgets(fleet_, f.spec.budgets)});
+             products_of_budgets(fleet_, f.spec.budgets)},
+            f.retroactive ? ShareEdit::kRetroactive : ShareEdit::kFromNowOn);
   if (budgets) allocations_.set_books(f.id, jobs_, now());
   if (fresh) tree_.begin_at_mean(f.id, now());
   // A new user is no edit, because Subak creates users itself.

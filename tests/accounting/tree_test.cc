@@ -243,6 +243,23 @@ TEST_F(AccountTreeTest, AShareEditKeepsTheOrderContinuous) {
   EXPECT_NEAR(tree.sort_surplus(ml, now) / surplus, 1, 1e-12);  // back where it was
 }
 
+TEST_F(AccountTreeTest, ARetroactiveShareEditCountsForThePast) {
+  AccountSpec spec = spec_of("ml");
+  spec.shares = 10;
+  const AccountId ml = set(spec);
+  tree.hold(ml, h100, 8000, now);
+  now += kDayMs;
+  spec.shares = 20;
+  set(spec);  // adds an adjustment, which stays
+  const double key = tree.sort_surplus(ml, now);
+  for (const std::int64_t shares : {5, 40, 20}) {
+    spec.shares = shares;
+    tree.set(ml, spec, 1, now, {}, {}, {}, ShareEdit::kRetroactive);
+    EXPECT_EQ(tree.sort_surplus(ml, now), key) << shares;
+  }
+  EXPECT_GT(key, surplus_of(tree, ml, now));
+}
+
 TEST_F(AccountTreeTest, TheAdjustmentDecaysWithTheRest) {
   AccountSpec spec = spec_of("ml");
   const AccountId ml = set(spec);

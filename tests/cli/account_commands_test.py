@@ -8,6 +8,7 @@ import json
 import os
 import re
 import subprocess
+import time
 import unittest
 
 from service_case import SUBAK, Service
@@ -203,6 +204,42 @@ class Accounts(Service):
         self.assertIn("from 0.001", self.fails(1, "policy", "set", "targetShareFloor=0", "--reason", "x"))
         for job in (*held, first, second):
             self.ok("job", "cancel", job)
+
+    def test_retroactive_shares_show_the_order_first(self):
+        cluster = self.cluster()
+        one, other = self.account(), self.account()
+        held = [self.submit(cluster, name, "--gpus", "8") for name in (one, other)]  # all GPUs
+        time.sleep(1.1)  # both have past usage, and the first account has a bit more
+        first, second = (self.submit(cluster, name, "--gpus", "1") for name in (one, other))
+        set_it = "account", "set", one, "--shares", "12", "--retroactive", "--reason", "was wrong"
+        dry = self.ok(*set_it, "--dry-run")
+        self.assertRegex(dry, rf"{second} +{other} +1 +2\n")
+        self.assertRegex(dry, rf"{first} +{one} +2 +1\n")
+        self.assertIn("would change", dry)
+        self.assertEqual(self.json("account", "get", one)["shares"], "3")
+        self.assertIn("want it with --shares", self.fails(2, "account", "set", one, "--retroactive", "--reason", "x"))
+        refused = self.fails(1, "account", "set", "a-new-one", "--shares", "2", "--retroactive", "--reason", "x")
+        self.assertIn("want an account that exists", refused)
+        answer = json.loads(self.ok(*set_it, "--output", "json"))
+        places = {place["job"]: (place["before"], place["after"]) for place in answer["order"]}
+        self.assertEqual(places, {second: (1, 2), first: (2, 1)})
+        self.assertLess(self.surplus(one) / self.surplus(other), 2, "no adjustment is added")
+        edit = self.json("account", "history", one)["edits"][0]
+        self.assertEqual(edit["reason"], "retroactive shares: was wrong")
+        self.assertIn("shares: 3", self.ok("account", "undo", edit["sequence"], "--reason", "back"))
+        self.assertEqual(self.json("account", "history", one)["edits"][0]["reason"], "retroactive shares: back")
+        self.assertGreater(self.surplus(one) / self.surplus(other), 0.5, "the undo is retroactive too")
+        text = f"accounts:\n- {{path: {one}, shares: 12}}\n"
+        out = self.run_subak("account", "apply", "-f", "-", "--retroactive", "--reason", "x", stdin=text)
+        self.assertEqual(out.returncode, 0, out.stderr)
+        self.assertRegex(out.stdout, rf"{first} +{one} +2 +1\n")
+        self.assertLess(self.surplus(one) / self.surplus(other), 2)
+        for job in (*held, first, second):
+            self.ok("job", "cancel", job)
+
+    def surplus(self, path):
+        """The surplus of an account in the order, with its adjustment, in GPU-seconds."""
+        return next(row["surplusGpuSeconds"] for row in self.json("share", path)["rows"] if row["account"] == path)
 
     def test_delete_waits_for_the_jobs_of_a_drained_account(self):
         cluster, name = self.cluster(), self.account()

@@ -219,7 +219,7 @@ void Oracle::on(const fact::AccountSet& f) {
   a->live = true;
   a->revision = f.revision;
   const std::int64_t old = a->spec.shares;
-  if (f.spec.shares != old && f.spec.shares != 0 && old != 0) {
+  if (f.spec.shares != old && f.spec.shares != 0 && old != 0 && !f.retroactive) {
     const auto change =
         static_cast<long double>(f.spec.shares - old) / static_cast<long double>(old);
     OracleMeters(*this).change_shares(f.id, change);

@@ -43,6 +43,17 @@ void trace(const Input& input, const ApplyOutcome& outcome) {
   for (const Fact& fact : outcome.facts) std::printf("%s\n", fact_to_text(fact).c_str());
 }
 
+// Makes every third edit of shares retroactive.
+Input some_retroactive(Input input, const Engine& engine, std::uint64_t i) {
+  if (auto* const set = std::get_if<in::SetAccount>(&input.body)) {
+    const bool exists = static_cast<bool>(engine.accounts().find(set->spec.path));
+    set->retroactive = exists && !set->unchanged.shares && i % 3 == 0;
+  } else if (auto* const apply = std::get_if<in::ApplyAccounts>(&input.body)) {
+    apply->retroactive = i % 3 == 0;
+  }
+  return input;
+}
+
 void judge_world(std::uint64_t seed, bool beside) {
   const std::uint64_t inputs = kInputs / kWorlds;
   const bool plain = seed % 2 == 0;
@@ -53,7 +64,7 @@ void judge_world(std::uint64_t seed, bool beside) {
   Engine engine;
   std::size_t facts = 0;
   for (std::uint64_t i = 0; i < inputs; ++i) {
-    const Input input = world.next(engine.next_deadline());
+    const Input input = some_retroactive(world.next(engine.next_deadline()), engine, i);
     const ApplyOutcome outcome = engine.apply(input);
     facts += outcome.facts.size();
     if (kTrace) trace(input, outcome);

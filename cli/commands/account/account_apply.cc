@@ -9,6 +9,7 @@
 #include "cli/text/account_file.h"
 #include "cli/text/failure.h"
 #include "cli/text/files.h"
+#include "cli/text/order_table.h"
 #include "core/edge_limits.h"
 #include "subak/v1/job_service.pb.h"
 
@@ -34,7 +35,7 @@ struct Accounts {
 struct ApplyCommand {
   std::string file;
   bool prune = false;
-  bool dry_run = false, override_managed = false;
+  bool dry_run = false, override_managed = false, retroactive = false;
   std::uint64_t revision = 0;
   EditOptions edit;
 };
@@ -157,9 +158,15 @@ int apply(Session& s, const ApplyCommand& o) {
   request.set_revision(o.revision);
   request.set_reason(o.edit.reason);
   request.set_request_id(o.edit.request_id);
-  request.set_validate_only(o.dry_run);
   request.set_override_managed(o.override_managed);
+  request.set_retroactive(o.retroactive);
   const char* const kMethod = "AccountService/ApplyAccounts";
+  if (o.retroactive) {
+    request.set_validate_only(true);
+    const auto answer = s.call<v1::ApplyAccountsResponse>(kMethod, request);
+    print_order(s.out(), answer.order(), s.form() == Form::kWide);
+  }
+  request.set_validate_only(o.dry_run);
   return show_applied(s, s.call<v1::ApplyAccountsResponse>(kMethod, request), o.dry_run);
 }
 
@@ -260,6 +267,9 @@ void add_account_files(Command account) {
   c.flag("--dry-run", o->dry_run, "show what would change; change nothing");
   c.option("--revision", o->revision,
            "make the changes only if the tree still has this revision (diff prints it)", "N");
+  c.flag("--retroactive", o->retroactive,
+         "let new shares also count for past usage; first shows which places of the first waiting "
+         "jobs change");
   add_override(c, o->override_managed);
   add_reason(c, o->edit);
   c.run([o](Session& s) { return apply(s, *o); });

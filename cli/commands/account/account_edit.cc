@@ -5,6 +5,7 @@
 #include "cli/commands/account/account_parts.h"
 #include "cli/products.h"
 #include "cli/text/failure.h"
+#include "cli/text/order_table.h"
 #include "cli/text/words.h"
 #include "subak/v1/job_service.pb.h"
 
@@ -15,6 +16,7 @@ struct SetCommand {
   std::string path;
   std::optional<std::string> shares, quota, limit, user_limit, borrow, lend, namespaces,
       time_limits, budget, default_time_limit, managed_by;
+  bool retroactive = false;
   AccountEditOptions options;
 };
 
@@ -53,16 +55,29 @@ v1::UpdateAccountRequest request_of(const AccountWish& wish, const AccountEditOp
   return request;
 }
 
+// Prints which places of waiting jobs a retroactive edit changes.
+void show_order(Session& s, v1::UpdateAccountRequest request) {
+  if (s.form() != Form::kTable && s.form() != Form::kWide) return;
+  request.set_validate_only(true);
+  const auto answer = s.call<v1::EditAccountResponse>("AccountService/UpdateAccount", request);
+  print_order(s.out(), answer.order(), s.form() == Form::kWide);
+}
+
 int update(Session& s, const v1::UpdateAccountRequest& request) {
   const auto answer = s.call<v1::EditAccountResponse>("AccountService/UpdateAccount", request);
   return show_edit(s, request.account().path(), answer, request.validate_only());
 }
 
 int set_account(Session& s, const SetCommand& o) {
+  if (o.retroactive && !o.shares)
+    throw usage_failure("--retroactive: want it with --shares",
+                        "only an edit of shares can count for past usage");
   const AccountWish wish = wish_of(o);
   v1::UpdateAccountRequest request = request_of(wish, o.options);
   Products(s).resolve("--", request.mutable_account());
   request.set_allow_missing(true);
+  request.set_retroactive(o.retroactive);
+  if (o.retroactive) show_order(s, request);
   // If no flag sets a field, the mask is empty. The service then takes the fields that are set,
   // which are none. This is right for the creation of an account without values.
   return update(s, request);
@@ -77,6 +92,9 @@ void add_set(Command account) {
            "the account's weight among its siblings: of two siblings with 3 and 1, the first gets "
            "three quarters",
            "N");
+  c.flag("--retroactive", o->retroactive,
+         "let the new shares also count for past usage; without it, they count from now on. First "
+         "shows which places of the first waiting jobs change");
   c.option("--quota", o->quota,
            "guaranteed GPUs: 16, or by product H100=16,A100=8 (short names work), or none",
            "AMOUNTS");

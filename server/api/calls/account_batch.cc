@@ -96,6 +96,9 @@ std::optional<Error> take_rows(Undo& undo, const std::vector<AuditEntry>& rows,
     } else {
       auto change = reverse_of(row);
       if (!change) return change.error();
+      // Without an adjustment, the undo restores the account's place.
+      const auto* const set = std::get_if<fact::AccountSet>(&facts[place].body);
+      if (set != nullptr && set->retroactive) undo.edit.retroactive = true;
       undo.edit.changes.push_back(*std::move(change));
     }
     ++undo.rows;

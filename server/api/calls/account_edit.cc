@@ -7,6 +7,7 @@
 #include <string_view>
 #include <utility>
 
+#include "server/api/calls/order_places.h"
 #include "server/api/convert/convert.h"
 
 namespace subak::api {
@@ -59,8 +60,8 @@ std::optional<std::pair<std::string, std::string>> first_beyond(const Caller& ca
   return std::nullopt;
 }
 
-Call::Reactor* post(const Call& call, in::SetAccount edit, const RequestFingerprint& fingerprint,
-                    v1::EditAccountResponse* out) {
+Call::Reactor* post_now(const Call& call, in::SetAccount edit,
+                        const RequestFingerprint& fingerprint, v1::EditAccountResponse* out) {
   return call.post_then(std::move(edit), fingerprint,
                         [call, out](const Reply& reply) { finish_account_edit(call, reply, out); });
 }
@@ -88,8 +89,8 @@ void finish(const Call& call, const Reply& reply, v1::ApplyAccountsResponse* out
 
 // For edits of several accounts and for moves.
 template <class Edit>
-Call::Reactor* post(const Call& call, Edit edit, const RequestFingerprint& fingerprint,
-                    v1::ApplyAccountsResponse* out) {
+Call::Reactor* post_now(const Call& call, Edit edit, const RequestFingerprint& fingerprint,
+                        v1::ApplyAccountsResponse* out) {
   return call.post_then(std::move(edit), fingerprint, [call, out](const Reply& reply) {
     if (reply.error) {
       call.fail(*reply.error);
@@ -97,6 +98,20 @@ Call::Reactor* post(const Call& call, Edit edit, const RequestFingerprint& finge
       finish(call, reply, out);
     }
   });
+}
+
+// Posts the edit. If it is retroactive, the answer first gets the order of the queue before and
+// after it.
+template <class Edit, class Answer>
+Call::Reactor* post(const Call& call, Edit edit, const RequestFingerprint& fingerprint,
+                    Answer* out) {
+  if (!edit.retroactive) return post_now(call, std::move(edit), fingerprint, out);
+  return call.read_expensive_then(
+      [call, edit = std::move(edit), fingerprint, out](const Engine& engine) {
+        const OrderAsIf as_if = shares_of(engine.accounts(), edit);
+        if (!as_if.shares.empty()) put_order(engine, as_if, out->mutable_order());
+        post_now(call, edit, fingerprint, out);
+      });
 }
 
 }  // namespace
@@ -142,7 +157,7 @@ Call::Reactor* move_account(const Call& call, in::MoveAccount edit,
     if (!call.caller().may_edit_account(*path))
       return call.deny(*path, "want an account below " + call.caller().subtree);
   }
-  if (call.caller().is_admin()) return post(call, std::move(edit), fingerprint, out);
+  if (call.caller().is_admin()) return post_now(call, std::move(edit), fingerprint, out);
   return call.read_then([call, edit = std::move(edit), fingerprint, out](const Engine& engine) {
     const AccountTree& tree = engine.accounts();
     AccountSpec spec;  // the part of the account that the new place must bound
@@ -153,7 +168,7 @@ Call::Reactor* move_account(const Call& call, in::MoveAccount edit,
         beyond_subtree(call.caller(), spec,
                        [&tree](const std::string& path) { return has_own_quota(tree, path); });
     if (beyond.empty()) {
-      post(call, edit, fingerprint, out);
+      post_now(call, edit, fingerprint, out);
     } else {
       call.deny(edit.to, beyond);
     }

@@ -14,7 +14,8 @@ namespace subak::api {
 // - a team admin sets a quota, unless an account above has a quota that bounds it. That account
 //   must be in the admin's subtree; it may be the top of the subtree.
 // Only the check of a quota reads the account tree, on the follower's thread. An admin's edit needs
-// no such check and is posted at once. Threads: any.
+// no such check and is posted at once. If the edit is retroactive, the answer also has the order of
+// the queue before and after it, which is an expensive read. Threads: any.
 Call::Reactor* edit_account(const Call& call, in::SetAccount edit,
                             const RequestFingerprint& fingerprint, v1::EditAccountResponse* out);
 

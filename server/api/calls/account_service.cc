@@ -193,6 +193,7 @@ AccountService::Reactor* AccountService::UpdateAccount(Context* context,
   check.name("request_id", in->request_id(), false);
   edit.validate_only = in->validate_only();
   edit.override_managed = in->override_managed();
+  edit.retroactive = in->retroactive();
   edit.must_exist = !in->allow_missing();
   check.name("account.path", in->account().path(), false);
   if (check.ok()) edit.spec = get_account(check, in->account(), edit.unchanged);

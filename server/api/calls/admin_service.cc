@@ -1,7 +1,6 @@
 #include "server/api/calls/admin_service.h"
 
 #include <algorithm>
-#include <map>
 #include <memory>
 #include <utility>
 
@@ -11,6 +10,7 @@
 #include "model/fact.h"
 #include "placement/fleet/views.h"
 #include "server/api/calls/known_as.h"
+#include "server/api/calls/order_places.h"
 #include "server/api/common/paging.h"
 #include "server/api/convert/convert.h"
 #include "threads/mutex.h"
@@ -260,27 +260,6 @@ void put_values(const ApiOptions& options, const Policy& before, const Policy& n
   }
 }
 
-// The jobs at the head of the queue whose places SetPolicy returns.
-constexpr std::size_t kPlaces = 20;
-
-// Writes the places of the first jobs by the policy in force and by `next`.
-void put_places(const Engine& engine, const Policy& next, v1::PolicyResponse* out) {
-  std::map<JobId, v1::PolicyResponse::Place*> places;
-  const auto place_of = [&](JobId id) {
-    const auto [it, is_new] = places.try_emplace(id);
-    if (is_new) {
-      it->second = out->add_order();
-      it->second->set_job(text::job_id_text(id));
-      if (const auto row = engine.job(id, false)) it->second->set_account(row->account);
-    }
-    return it->second;
-  };
-  std::int32_t at = 0;
-  for (const JobId id : engine.queue_order(kPlaces)) place_of(id)->set_before(++at);
-  at = 0;
-  for (const JobId id : engine.queue_order(kPlaces, &next)) place_of(id)->set_after(++at);
-}
-
 void put_change(const Shared& shared, DurationMs half_life_ms, std::uint64_t seq,
                 v1::PolicyResponse* out) {
   v1::PolicyResponse::HalfLifeChange* const change = out->mutable_half_life_change();
@@ -337,7 +316,7 @@ AdminService::Reactor* AdminService::SetPolicy(Context* context, const v1::SetPo
       return;
     }
     edit.policy = *next;
-    put_places(engine, edit.policy, out);
+    put_order(engine, {&edit.policy, {}}, out->mutable_order());
     const DurationMs half_life_ms = edit.policy.half_life_ms;
     const bool is_used = engine.accounts().usage_undecayed(kRootAccount, engine.now()) != GpuTime();
     if (half_life_ms != engine.policy().half_life_ms && is_used) {

@@ -195,6 +195,7 @@ in::ApplyAccounts get(Check& check, const v1::ApplyAccountsRequest& in) {
   edit.reason = get_reason(check, in.reason(), true);
   edit.validate_only = in.validate_only();
   edit.override_managed = in.override_managed();
+  edit.retroactive = in.retroactive();
   check.number("changes", in.changes_size(), 0, static_cast<std::int64_t>(limits::kMaxAccounts));
   for (int i = 0; i < in.changes_size() && check.ok(); ++i) {
     const auto scope = check.in("changes", i);

@@ -132,6 +132,10 @@ std::optional<AuditRow> audit_row(const fact::Body& body) {
   if (!edit->overrides.empty()) {
     row.entry.reason = "override of managed-by " + edit->overrides + ": " + row.entry.reason;
   }
+  const auto* const set = std::get_if<fact::AccountSet>(&body);
+  if (set != nullptr && set->retroactive) {
+    row.entry.reason = "retroactive shares: " + row.entry.reason;
+  }
   row.entry.request_id = edit->request_id;
   return row;
 }

@@ -48,6 +48,11 @@ class World {
         set->policy.fair_share = engine_.policy().fair_share;
         if (set->policy.order == OrderPolicy::kUsageTick) set->policy.order = OrderPolicy::kExact;
       }
+      // The new shares then also count for the past, so no adjustment is added.
+      if (auto* const set = std::get_if<in::SetAccount>(&input.body)) {
+        const bool exists = static_cast<bool>(engine_.accounts().find(set->spec.path));
+        set->retroactive = exists && !set->unchanged.shares && i % 3 == 0;
+      }
       world_.saw(input, apply(input));
     }
   }

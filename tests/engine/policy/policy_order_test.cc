@@ -1,4 +1,4 @@
-// The order of waiting jobs as another policy would have it (Engine::queue_order).
+// The order of waiting jobs as another policy or other shares would have it (Engine::queue_order).
 #include <gtest/gtest.h>
 
 #include <chrono>
@@ -49,7 +49,7 @@ TEST(PolicyOrder, IsTheOrderAfterTheEdit) {
       if (step % 50 != 49) continue;
       for (const Policy& policy : other_policies(engine.policy())) {
         const std::vector<JobId> before = engine.queue_order(kFirst);
-        const std::vector<JobId> shown = engine.queue_order(kFirst, &policy);
+        const std::vector<JobId> shown = engine.queue_order(kFirst, {&policy, {}});
         EXPECT_EQ(engine.queue_order(kFirst), before) << "a question changes nothing";
         const Policy old = engine.policy();
         ASSERT_FALSE(engine.apply(now_input(engine, in::SetPolicy{policy, {}})).reply.error);
@@ -62,6 +62,59 @@ TEST(PolicyOrder, IsTheOrderAfterTheEdit) {
   }
   EXPECT_GT(waiting, 500);
   EXPECT_GT(different, 50) << "the policies differ in these worlds";
+}
+
+// Returns a retroactive edit of the shares of an account that exists and has siblings.
+in::SetAccount edit_of_shares(const Engine& engine, std::uint64_t random) {
+  const std::vector<AccountId> ids = engine.accounts().preorder();
+  in::SetAccount edit;
+  edit.spec = engine.accounts().node(ids[1 + random % (ids.size() - 1)]).spec;
+  edit.spec.shares = edit.spec.shares == 0 ? 7 : edit.spec.shares * 16;
+  edit.reason = "test";
+  edit.override_managed = true;
+  edit.retroactive = true;
+  return edit;
+}
+
+TEST(SharesOrder, IsTheOrderAfterARetroactiveEdit) {
+  int waiting = 0, different = 0, kept = 0, edits = 0;
+  for (std::uint64_t seed = 1; seed <= 12; ++seed) {
+    Engine engine;
+    sim::RandomWorld world(sim::RandomWorld::Options{seed, false, false});
+    for (int step = 0; step < 600; ++step) {
+      const Input input = world.next(engine.next_deadline());
+      world.saw(input, engine.apply(input));
+      if (step % 20 != 19 || engine.accounts().preorder().size() < 2) continue;
+      const std::vector<JobId> before = engine.queue_order(kFirst);
+      in::SetAccount edit = edit_of_shares(engine, seed * 1000 + static_cast<std::uint64_t>(step));
+      const AccountId id = engine.accounts().find(edit.spec.path);
+      const std::int64_t old = engine.accounts().node(id).spec.shares;
+      const std::vector<JobId> shown =
+          engine.queue_order(kFirst, {nullptr, {{id, edit.spec.shares}}});
+      EXPECT_EQ(engine.queue_order(kFirst), before) << "a question changes nothing";
+      const double surplus = engine.accounts().sort_surplus(id, engine.now());
+      if (engine.apply(now_input(engine, edit)).reply.error) continue;
+      EXPECT_EQ(engine.queue_order(kFirst), shown);
+      EXPECT_EQ(engine.accounts().sort_surplus(id, engine.now()), surplus);
+      engine.check_invariants();
+      edit.spec.shares = old;
+      ASSERT_FALSE(engine.apply(now_input(engine, edit)).reply.error);
+      EXPECT_EQ(engine.queue_order(kFirst), before) << "an undo brings the old places back";
+      ++edits;
+      waiting += static_cast<int>(before.size());
+      different += shown != before ? 1 : 0;
+      edit.spec.shares = old == 0 ? 7 : old * 16;
+      edit.retroactive = false;
+      ASSERT_FALSE(engine.apply(now_input(engine, edit)).reply.error);
+      kept += engine.queue_order(kFirst) != shown ? 1 : 0;
+      edit.spec.shares = old;
+      ASSERT_FALSE(engine.apply(now_input(engine, edit)).reply.error);
+    }
+  }
+  EXPECT_GT(edits, 100);
+  EXPECT_GT(waiting, 500);
+  EXPECT_GT(different, 20) << "the past counts in these worlds";
+  EXPECT_GT(kept, 5) << "with an adjustment, the past does not count";
 }
 
 TEST(PolicyOrder, CostsLittleWith100000WaitingJobs) {
@@ -100,7 +153,7 @@ TEST(PolicyOrder, CostsLittleWith100000WaitingJobs) {
   const auto begin = std::chrono::steady_clock::now();
   for (const Policy* const policy : {&fifo, &steep}) {
     EXPECT_EQ(engine.queue_order(kFirst).size(), kFirst);
-    EXPECT_EQ(engine.queue_order(kFirst, policy).size(), kFirst);
+    EXPECT_EQ(engine.queue_order(kFirst, {policy, {}}).size(), kFirst);
   }
   const std::chrono::duration<double, std::milli> took = std::chrono::steady_clock::now() - begin;
   std::cout << "old and new order of " << kFirst << " of " << kJobs << " jobs: " << took.count() / 2

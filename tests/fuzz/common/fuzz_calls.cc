@@ -54,6 +54,7 @@ Call read(api::Check& check, const v1::UpdateAccountRequest& in, const Engine&) 
   body.unchanged = api::get_unchanged(check, in.account(), in.update_mask());
   body.revision = check.number("revision", in.revision(), 0, INT64_MAX);
   body.must_exist = !in.allow_missing();
+  body.retroactive = in.retroactive();
   return edit_account(check, in, std::move(body));
 }
 

@@ -1,0 +1,15 @@
+// The places of the first waiting jobs before and after a change. Threads: one at a time.
+#pragma once
+
+#include <ostream>
+
+#include "subak/v1/common.pb.h"
+
+namespace subak::cli {
+
+// Prints a table of the jobs, or one sentence if the order stays. Prints nothing without jobs.
+// `wide`: cells are not shortened.
+void print_order(std::ostream& out, const google::protobuf::RepeatedPtrField<v1::OrderPlace>& order,
+                 bool wide);
+
+}  // namespace subak::cli
