@@ -186,7 +186,24 @@ struct PodStatus {
   Text unschedulable;
   // The reason of the condition DisruptionTarget.
   Text disrupted;
+  // Since when the condition Ready does not hold, and why. Empty: it holds, or the pod has none.
+  struct Unready {
+    Text since, reason, message;
+  };
+  Unready unready;
+  // The first container that waits: its name, the reason, such as "ImagePullBackOff", and the
+  // message. Init containers come first.
+  struct Waiting {
+    Text container, reason, message;
+  };
+  Waiting waiting;
+  // True: a container of spec.containers has ended with success. Then the pod was Ready, or never
+  // will be, and its condition Ready says nothing about its start.
+  bool partly_done = false;
 };
+// Says in one line why a pod is not Ready: the container that waits, or the condition Ready. Empty:
+// the pod is Ready, has ended, is not on a node, or is partly_done.
+std::string why_not_ready(const PodStatus& status);
 
 // The priority of a pod in Kubernetes.
 struct KubePriority {

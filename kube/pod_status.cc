@@ -13,9 +13,15 @@
 namespace subak {
 namespace {
 
+// Returns the exit code of a container that has ended; -1: not known.
+std::int64_t exit_code(json::Value ended) {
+  const auto code = json::member(ended, "exitCode");
+  return code ? json::integer(*code, -1) : -1;
+}
+
 // Reads the containers of one list. Init containers count too, because a sidecar may end last. The
 // times have one form, so they can be compared as texts.
-void read_containers(json::Value containers, PodStatus& out) {
+void read_containers(json::Value containers, bool main, PodStatus& out) {
   json::each_item(containers, [&](std::size_t, json::Value container) {
     out.has_started = true;
     const auto state = json::member(container, "state");
@@ -25,6 +31,14 @@ void read_containers(json::Value containers, PodStatus& out) {
       out.running_at = since;
     const auto ended = state ? json::member(*state, "terminated") : std::nullopt;
     if (ended) out.finished_at = std::max(out.finished_at, json::text(*ended, "finishedAt"));
+    if (ended && main && exit_code(*ended) == 0) out.partly_done = true;
+    const auto waits = state ? json::member(*state, "waiting") : std::nullopt;
+    // A main container that waits for the init containers says nothing.
+    if (!waits || json::text(*waits, "reason") == "PodInitializing") return;
+    if (!out.waiting.reason.empty() && main) return;
+    out.waiting.container = json::text(container, "name");
+    out.waiting.reason = json::text(*waits, "reason");
+    out.waiting.message = json::text(*waits, "message");
   });
 }
 
@@ -33,6 +47,11 @@ void read_condition(json::Value condition, PodStatus& out) {
   const bool holds = json::text(condition, "status") == "True";
   const Text reason = json::text(condition, "reason");
   if (type == "DisruptionTarget" && holds) out.disrupted = reason;
+  if (type == "Ready" && !holds) {
+    out.unready.since = json::text(condition, "lastTransitionTime");
+    out.unready.reason = reason;
+    out.unready.message = json::text(condition, "message");
+  }
   if (type != "PodScheduled") return;
   if (holds) out.scheduled_at = json::text(condition, "lastTransitionTime");
   if (!holds && reason == "Unschedulable") {
@@ -107,11 +126,30 @@ void read_status(json::Value status, PodStatus& out) {
     if (key == "phase") out.phase = json::text(value);
     if (key == "reason") out.reason = json::text(value);
     if (key == "message") out.message = json::text(value);
-    if (key.ends_with("ontainerStatuses")) read_containers(value, out);
+    if (key.ends_with("ontainerStatuses")) read_containers(value, key == "containerStatuses", out);
     if (key != "conditions") return;
     json::each_item(value,
                     [&](std::size_t, json::Value condition) { read_condition(condition, out); });
   });
+}
+
+std::string why_not_ready(const PodStatus& status) {
+  const bool over = status.phase == "Succeeded" || status.phase == "Failed";
+  if (status.unready.since.empty() || over || status.partly_done) return {};
+  std::string words;
+  const auto add = [&words](Text part) {
+    if (!part.empty()) words += (words.empty() ? "" : ": ") + std::string(part);
+  };
+  if (!status.waiting.reason.empty()) {
+    words = "container " + std::string(status.waiting.container) + " waits";
+    add(status.waiting.reason);
+    add(status.waiting.message);
+  } else {
+    add(status.unready.reason);
+    add(status.unready.message);
+  }
+  if (words.empty()) words = "its condition Ready does not hold";
+  return cut_text(one_line(words), limits::kMaxRefusalBytes - kCutNoteBytes);
 }
 
 PodRecord pod_record(const Pod& pod, bool other_manager) {

@@ -378,6 +378,26 @@ struct GangResized {
   }
 };
 
+// A pod of the attempt was not Ready in time (GangSettings::ready_within_ms). A StopAsked fact of
+// the same decision, or the end of the attempt, follows.
+struct ReadyTimedOut {
+  static constexpr std::string_view kName = "ready_timed_out";
+  JobId id;
+  std::uint32_t rank = 0;
+  // Why the pod is not Ready, in the words of its cluster; never empty.
+  std::string words;
+  std::uint32_t times = 0;  // how many attempts in a row were not Ready in time, from 1
+  TimeMs until_ms = 0;      // the job is not queued again before this time
+  template <class V>
+  void fields(V& v) {
+    v(1, "id", id);
+    v(2, "rank", rank);
+    v(3, "words", words);
+    v(4, "times", times);
+    v(5, "until_ms", until_ms);
+  }
+};
+
 // Time leapt from `from_ms` to `to_ms`, because at a start of the service the clock was far ahead
 // of the last fact. The engine remembers the ledger rows for the time of the leap until the clock
 // has been right for limits::kClockProofMs. If the clock proves wrong, the engine refunds these
@@ -403,16 +423,15 @@ struct TimeLeapt {
 };
 
 // All kinds, in the order of their durable numbers.
-using Kinds =
-    std::variant<ClusterSet, ClusterSynced, NodeSet, NodeRemoved, PolicySet, AccountSet,
-                 AccountDeleted, EditRefused, JobCreated, PodAdded, JobMoved, JobAdopted,
-                 AttemptStarted, DeadlinePassed, StopAsked, AttemptEnded, PlaceLost, PodBound,
-                 PodRunning, PodGone, Charged, Reserved, NodeBilled, MetersSnapshot, LedgerSnapshot,
-                 JobSnapshot, RequestSnapshot, CountersSnapshot, NodeBackedOff, Finalized,
-                 ClockAccepted, ClusterRemoved, PodChanged, NodeLoad, PodSeated, PodGated,
-                 GangEmptied, JobAssigned, ClusterSeen, NamespaceLabelled, PodsExpected, EndRefused,
-                 JobOverran, TimeLeapt, PodsRanked, SchedulerRefused, RefusalsForgotten,
-                 GangResized, Claimed, BudgetPeriodSet, CivilEndsSet, BudgetReached, AccountMoved>;
+using Kinds = std::variant<
+    ClusterSet, ClusterSynced, NodeSet, NodeRemoved, PolicySet, AccountSet, AccountDeleted,
+    EditRefused, JobCreated, PodAdded, JobMoved, JobAdopted, AttemptStarted, DeadlinePassed,
+    StopAsked, AttemptEnded, PlaceLost, PodBound, PodRunning, PodGone, Charged, Reserved,
+    NodeBilled, MetersSnapshot, LedgerSnapshot, JobSnapshot, RequestSnapshot, CountersSnapshot,
+    NodeBackedOff, Finalized, ClockAccepted, ClusterRemoved, PodChanged, NodeLoad, PodSeated,
+    PodGated, GangEmptied, JobAssigned, ClusterSeen, NamespaceLabelled, PodsExpected, EndRefused,
+    JobOverran, TimeLeapt, PodsRanked, SchedulerRefused, RefusalsForgotten, GangResized, Claimed,
+    BudgetPeriodSet, CivilEndsSet, BudgetReached, AccountMoved, ReadyTimedOut>;
 
 // One fact of any kind, used like a variant. bodies.cc defines copy, move and destruction, because
 // inline code for them in every file took a quarter of the time of a clean build.
@@ -433,7 +452,7 @@ struct Body : Kinds {
 // only kinds, fields and values of its version. A Finalized fact raises the store's version.
 // tests/golden/format lists the contents of each version, and a test finds additions without a
 // version.
-inline constexpr std::array<std::uint32_t, 1> kKindsOfVersion{53};
+inline constexpr std::array<std::uint32_t, 1> kKindsOfVersion{54};
 static_assert(kKindsOfVersion.back() == std::variant_size_v<fact::Kinds>);
 // The newest version that this program knows.
 inline constexpr auto kFactVersion = static_cast<std::uint32_t>(kKindsOfVersion.size());

@@ -244,6 +244,10 @@ struct JobSnapshot {
     // The last rejection by a kubelet, as NodeRejection.
     std::string rejected_by{};
     Rejection rejection{};
+    // The fields of the last ReadyTimedOut. `unready_words` is empty if there was none.
+    std::string unready_words{};
+    std::uint32_t unready_times = 0;
+    TimeMs unready_until_ms = 0;
     friend bool operator==(const Refusal&, const Refusal&) = default;
   };
   Refusal refusal;
@@ -287,6 +291,9 @@ struct JobSnapshot {
     v(23, "preempted_right", preempted.right);
     v(24, "rejected_by", refusal.rejected_by);
     v(25, "rejection", refusal.rejection);
+    v(26, "unready_words", refusal.unready_words);
+    v(27, "unready_times", refusal.unready_times);
+    v(28, "unready_until_ms", refusal.unready_until_ms);
   }
 };
 

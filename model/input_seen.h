@@ -306,14 +306,16 @@ struct PodGone {
 //   - kUnschedulable: the cluster's scheduler cannot bind the pod to the node of its hold
 //   - kEvictRefused: a disruption budget or a webhook refuses to end the pod; the pod still has its
 //     hold and must still end
+//   - kNotReady: the pod has not been Ready for GangSettings::ready_within_ms
 // `words`: the reason that the cluster gave, for people; at most limits::kMaxRefusalBytes.
 // Refused as kInvalid for any other cause, and as kNotFound for an unknown pod. kReleaseRefused and
-// kUnschedulable have no effect on a pod without a hold.
+// kUnschedulable have no effect on a pod without a hold. kNotReady has no effect while the policy
+// allows any time, or while the attempt is younger than that time.
 struct PodRefused {
   static constexpr std::string_view kName = "pod_refused";
   std::string cluster;
   PodRef pod;
-  // One of the three causes above.
+  // One of the four causes above.
   Cause cause = Cause::kNone;
   std::string words{};
   template <class V>

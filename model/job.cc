@@ -45,6 +45,7 @@ bool comes_back(Cause cause) {
     case Cause::kFinished:
     case Cause::kEvictRefused:
     case Cause::kEvicted:
+    case Cause::kNotReady:
     case Cause::kNone:
       return true;
     case Cause::kCancelled:

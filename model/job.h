@@ -113,13 +113,16 @@ enum class Cause : std::uint8_t {
   // Another party than Subak evicted it: a drain of its node, or its kubelet because the node had
   // too little of a resource or shut down.
   kEvicted,
+  // Its pods were not Ready within the time that the policy allows (GangSettings::ready_within_ms).
+  kNotReady,
 };
 template <>
 struct EnumText<Cause> {
-  static constexpr std::array<std::string_view, 18> names{
+  static constexpr std::array<std::string_view, 19> names{
       "none",      "finished",     "failed",   "cancelled",     "expired",         "preempted",
       "node_lost", "node_drained", "rejected", "unschedulable", "release_refused", "member_lost",
-      "vanished",  "time_limit",   "budget",   "misconfigured", "evict_refused",   "evicted"};
+      "vanished",  "time_limit",   "budget",   "misconfigured", "evict_refused",   "evicted",
+      "not_ready"};
 };
 
 // True if the diagram at the top of this file, or the text below the diagram, allows this change.

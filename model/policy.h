@@ -96,6 +96,19 @@ struct FairShareSettings {
   friend bool operator==(const FairShareSettings&, const FairShareSettings&) = default;
 };
 
+// Rules for gangs.
+struct GangSettings {
+  // The number of empty NVLink domains of several nodes, per cluster and product, that only large
+  // gangs may use (DomainRules of placement/fleet/fleet.h).
+  std::uint32_t keep_whole = 0;
+  // The most gangs with a ComputeDomain in one NVLink domain of several nodes; 0 = any number.
+  std::uint32_t clique_gangs = 1;
+  // If a pod of a started job has not been Ready for this long, Subak ends the job's pods, and the
+  // job waits again (docs/design/0120). 0 = never.
+  DurationMs ready_within_ms = 0;
+  friend bool operator==(const GangSettings&, const GangSettings&) = default;
+};
+
 // What the books of accounts follow.
 struct BookPolicy {
   // If a job loses its work because Subak preempts it or because a node fails, the platform pays
@@ -132,11 +145,7 @@ struct Policy {
   DurationMs default_time_limit_ms = kDayMs;
   // The most jobs of a cluster with a reservation at one time; 0 = none.
   std::uint32_t reserve_jobs = 4;
-  // The number of empty NVLink domains of several nodes, per cluster and product, that only large
-  // gangs may use (DomainRules of placement/fleet/fleet.h).
-  std::uint32_t keep_whole = 0;
-  // The most gangs with a ComputeDomain in one NVLink domain of several nodes; 0 = any number.
-  std::uint32_t clique_gangs = 1;
+  GangSettings gangs;
   GpuHeadroom gpu_headroom;
   // Whether jobs within quota take GPUs back from jobs that borrow them (docs/design/0084). This
   // works only with OrderPolicy::kTargetShare.
@@ -168,8 +177,8 @@ struct Policy {
     v(9, "time_limit_grace_ms", time_limit_grace_ms);
     v(10, "default_time_limit_ms", default_time_limit_ms);
     v(11, "reserve_jobs", reserve_jobs);
-    v(12, "keep_whole", keep_whole);
-    v(13, "clique_gangs", clique_gangs);
+    v(12, "keep_whole", gangs.keep_whole);
+    v(13, "clique_gangs", gangs.clique_gangs);
     v(14, "cpu_per_gpu_milli", gpu_headroom.cpu_milli);
     v(15, "memory_per_gpu_bytes", gpu_headroom.memory_bytes);
     v(16, "reclaim", reclaim);
@@ -184,6 +193,7 @@ struct Policy {
     v(25, "budget_zone", books.budget_zone);
     v(26, "month_open_days", books.months.open_days);
     v(27, "months_closed_until_ms", books.months.closed_until_ms);
+    v(28, "ready_within_ms", gangs.ready_within_ms);
   }
   friend bool operator==(const Policy&, const Policy&) = default;
 };

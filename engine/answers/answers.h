@@ -394,7 +394,7 @@ struct Survey {
     double fragmentation = 0;
     // Free GPUs on reserved nodes (Engine::reserved_idle()).
     MilliGpu reserved_idle = 0;
-    // Free GPUs in NVLink domains that Policy::keep_whole leaves to gangs.
+    // Free GPUs in NVLink domains that GangSettings::keep_whole leaves to gangs.
     MilliGpu reserved_domains_idle = 0;
     // How many pods the kubelet of a node rejected in the last limits::kRejectionsMs, by node.
     // Nodes without rejections have no entry.

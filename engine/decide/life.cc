@@ -44,10 +44,11 @@ bool gives_all_back(const Job& job) {
 }
 
 // True if the job's pods are recreated: the members of a gang, or a single pod that the cluster's
-// scheduler could not bind.
+// scheduler could not bind or that was not Ready in time.
 bool is_remade(const Job& job) {
   if (job.origin != JobOrigin::kPods) return false;
-  const bool alone = job.cause == Cause::kUnschedulable && !job.pod_origin->owner.empty();
+  const bool asked = job.cause == Cause::kUnschedulable || job.cause == Cause::kNotReady;
+  const bool alone = asked && !job.pod_origin->owner.empty();
   return (job.gang || alone) &&
          std::any_of(job.pods.begin(), job.pods.end(), [](const Pod& p) { return p.controlled; });
 }

@@ -57,6 +57,17 @@ Reason scheduler_refused(const State& s, const state::Job& job) {
   return r;
 }
 
+// The attempt that was not Ready in time, and when the job is queued again.
+Reason was_not_ready(const State& s, const state::Job& job) {
+  const state::ReadyTimeout& last = *job.extras().unready;
+  Reason r = make_reason(ReasonToken::kOnHold, text::job_id_text(job.id), "");
+  r.detail = "its pods were not Ready in time";
+  if (last.times > 1) r.detail += ", " + std::to_string(last.times) + " times in a row";
+  r.detail += ": " + last.words;
+  if (last.until_ms > s.now()) r.detail += "; it is queued again at " + format_time(last.until_ms);
+  return r;
+}
+
 // Adds every rule of its accounts that applies now, nearest first.
 void explain_entitlement(const State& s, const state::Job& job, std::vector<Reason>& out) {
   if (job.leaf == kUnassigned) return;
@@ -310,7 +321,7 @@ namespace {
 // nothing is set aside for them any more.
 bool starts_beside_others(const State& s, const Places& places, const state::Job& job) {
   const bool set_aside = !s.reserved_nodes().empty() || !s.claims().all().empty() ||
-                         s.policy().keep_whole > 0 || s.fleet().gpu_headroom().any();
+                         s.policy().gangs.keep_whole > 0 || s.fleet().gpu_headroom().any();
   if (job.state != JobState::kQueued || !set_aside || !places.starts_next) return false;
   return places.starts_next(job.id).value_or(false);
 }
@@ -340,10 +351,13 @@ std::vector<Reason> reasons_to_wait(const State& s, const Places& places, const 
   if (job.awaits_resume()) out.push_back(explain_not_accepted(s, job));
   if (job.state == JobState::kIncomplete) {
     if (job.extras().backoff != nullptr) out.push_back(scheduler_refused(s, job));
+    if (job.extras().unready != nullptr && job.backed_off_until(s.now()) != 0)
+      out.push_back(was_not_ready(s, job));
     Reason r = explain_incomplete(job);
     if (r.have < r.need || out.empty()) out.push_back(std::move(r));
     return out;
   }
+  if (job.awaits_readiness()) return {was_not_ready(s, job)};
   if (job.is_backed_off()) return {scheduler_refused(s, job)};
   if (job.state == JobState::kPaused) {
     out.push_back(make_reason(

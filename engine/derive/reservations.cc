@@ -176,7 +176,7 @@ std::optional<Start> estimated_start(const State& s, Search& search, const state
 FreeFor::FreeFor(const State& s, const state::Job& job, TimeMs start_ms)
     : s_(s),
       job_(job.id),
-      most_(state::uses_compute_domain(s.fleet(), s.jobs().at(job.id)) ? s.policy().clique_gangs
+      most_(state::uses_compute_domain(s.fleet(), s.jobs().at(job.id)) ? s.policy().gangs.clique_gangs
                                                                        : 0) {
   if (most_ == 0) return;
   for (const state::Reservation& r : s.clusters().at(job.id.cluster()).reservations) {

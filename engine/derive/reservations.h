@@ -34,8 +34,8 @@ namespace subak::derive {
 // other nodes must have ended too:
 //   - gangs for which the node is left idle (keepers() of placement/fleet/queries.h)
 //   - for a job with a ComputeDomain: gangs with a ComputeDomain in the same NVLink domain, if the
-//     domain would have more than Policy::clique_gangs of them together with the job. Only the
-//     gangs beyond this number must end, and those with the earliest ends count.
+//     domain would have more of them than GangSettings::clique_gangs, together with the job. Only
+//     the gangs beyond this number must end, and those with the earliest ends count.
 // The object is valid for one state, which must outlive the object.
 class FreeFor {
  public:
@@ -64,7 +64,7 @@ class FreeFor {
 
   const State& s_;
   const JobId job_;
-  // The value of Policy::clique_gangs. 0: the job uses no ComputeDomain.
+  // The value of GangSettings::clique_gangs. 0: the job uses no ComputeDomain.
   const std::size_t most_;
   // For each NVLink domain, the number of other jobs with a ComputeDomain whose reservation has
   // nodes there and starts in time to count (see the constructor).

@@ -129,7 +129,7 @@ void State::on(const fact::PolicySet& f) {
   }
   policy_ = f.policy;
   fleet_.set_gpu_headroom(policy_.gpu_headroom);
-  fleet_.set_domain_rules({policy_.keep_whole, policy_.clique_gangs});
+  fleet_.set_domain_rules({policy_.gangs.keep_whole, policy_.gangs.clique_gangs});
   plan_ends();
   std::unique_ptr<UsageTick> tick;
   if (policy_.order == OrderPolicy::kUsageTick) {

@@ -290,6 +290,14 @@ void State::on(const fact::RefusalsForgotten& f) {
   pass_due_.now = true;
 }
 
+void State::on(const fact::ReadyTimedOut& f) {
+  Job& job = jobs_.writable(f.id);
+  must(job.in_attempt() && job.pods.at(f.rank).is_bound(), "a pod that is not ready is on a node");
+  must(!f.words.empty() && f.times > 0, "a pod that is not ready has a reason");
+  job.make_extras().unready =
+      std::make_unique<state::ReadyTimeout>(state::ReadyTimeout{f.words, f.times, f.until_ms});
+}
+
 void State::on(const fact::AttemptEnded& f) {
   Job& job = jobs_.writable(f.id);
   if (f.cause != Cause::kPreempted && job.stop != Cause::kPreempted)

@@ -154,6 +154,7 @@ class State {
   void on(const fact::JobOverran& f);
   void on(const fact::SchedulerRefused& f);
   void on(const fact::RefusalsForgotten& f);
+  void on(const fact::ReadyTimedOut& f);
   void on(const fact::PlaceLost& f);
   void on(const fact::PodBound& f);
   void on(const fact::PodSeated& f);

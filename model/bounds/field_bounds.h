@@ -123,6 +123,7 @@ constexpr std::array kOwnRows{
     Row{"rack", "", 0, kName},
     Row{"rank", "", -1, kPods - 1},
     Row{"rank", "pod", -1, INT32_MAX},  // a rank only gives an order
+    Row{"ready_within_ms", "", 0, limits::kMaxTimeLimitMs},
     Row{"reason", "", 0, static_cast<std::int64_t>(limits::kMaxReasonBytes)},
     Row{"reclaim_max_grace_ms", "", 0, limits::kMaxTimeLimitMs},
     Row{"reclaim_min_run_ms", "", 0, limits::kMaxTimeLimitMs},

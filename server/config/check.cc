@@ -185,8 +185,9 @@ Policy Config::policy_over(const Policy& stored) const {
     const std::uint32_t days = *books.month_open_days;
     policy.books.months.open_days = days == kMonthOpenDays ? 0 : days;
   }
-  if (keep_whole) policy.keep_whole = *keep_whole;
-  if (clique_gangs) policy.clique_gangs = *clique_gangs;
+  if (gangs.keep_whole) policy.gangs.keep_whole = *gangs.keep_whole;
+  if (gangs.clique_gangs) policy.gangs.clique_gangs = *gangs.clique_gangs;
+  if (gangs.ready_within_ms) policy.gangs.ready_within_ms = *gangs.ready_within_ms;
   if (headroom.cpu_milli) policy.gpu_headroom.cpu_milli = *headroom.cpu_milli;
   if (headroom.memory_bytes) policy.gpu_headroom.memory_bytes = *headroom.memory_bytes;
   if (target_share.gain_milli) policy.fair_share.gain_milli = *target_share.gain_milli;

@@ -96,6 +96,12 @@ struct AlignmentConfig {
   std::vector<NamespaceAlignment> namespaces;
 };
 
+// Values of GangSettings, under the same names. Unset: the stored value stays.
+struct GangConfig {
+  std::optional<std::uint32_t> keep_whole, clique_gangs;
+  std::optional<DurationMs> ready_within_ms;
+};
+
 // Values of BookPolicy, under the same names. Unset: the stored value stays.
 struct BookConfig {
   std::optional<DurationMs> refund_lost_work_ms;
@@ -170,8 +176,7 @@ struct Config {
   std::optional<bool> reclaim;
   std::optional<DurationMs> reclaim_min_run_ms, reclaim_max_grace_ms;
   BookConfig books;
-  std::optional<std::uint32_t> keep_whole;
-  std::optional<std::uint32_t> clique_gangs;
+  GangConfig gangs;
   HeadroomConfig headroom;
   TargetShareConfig target_share;
   std::optional<bool> enforce_time_limits;

@@ -49,6 +49,9 @@ std::string order(const Policy& p) { return std::string(enum_name(p.order)); }
 std::string memory(const Policy& p) { return std::to_string(p.gpu_headroom.memory_bytes); }
 std::string reclaim(const Policy& p) { return p.reclaim ? "on" : "off"; }
 std::string refund(const Policy& p) { return format_duration(p.books.refund_lost_work_ms); }
+std::string whole(const Policy& p) { return std::to_string(p.gangs.keep_whole); }
+std::string cliques(const Policy& p) { return std::to_string(p.gangs.clique_gangs); }
+std::string ready(const Policy& p) { return format_duration(p.gangs.ready_within_ms); }
 std::string zone(const Policy& p) {
   return p.books.budget_zone.empty() ? "UTC" : p.books.budget_zone;
 }
@@ -74,8 +77,9 @@ constexpr Key kKeys[] = {
     {"budgetZone", zone, [](const Config& c) { return c.books.budget_zone.has_value(); }},
     {"monthOpenDays", month_days,
      [](const Config& c) { return c.books.month_open_days.has_value(); }},
-    {"keepWhole", number<&Policy::keep_whole>, set_in<&Config::keep_whole>},
-    {"cliqueGangs", number<&Policy::clique_gangs>, set_in<&Config::clique_gangs>},
+    {"keepWhole", whole, [](const Config& c) { return c.gangs.keep_whole.has_value(); }},
+    {"cliqueGangs", cliques, [](const Config& c) { return c.gangs.clique_gangs.has_value(); }},
+    {"readyWithin", ready, [](const Config& c) { return c.gangs.ready_within_ms.has_value(); }},
     {"cpuPerGpu", cpu, [](const Config& c) { return c.headroom.cpu_milli.has_value(); }},
     {"memoryPerGpu", memory, [](const Config& c) { return c.headroom.memory_bytes.has_value(); }},
     {"enforceTimeLimits", enforce, set_in<&Config::enforce_time_limits>},

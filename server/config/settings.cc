@@ -73,8 +73,7 @@ Found set_enum(Config& c, std::string_view v) {
   return std::nullopt;
 }
 
-// The service refuses the rule usage-tick. The simulator alone has it, for comparison, and no fact
-// records its counters.
+// The service refuses the rule usage-tick: only the simulator has it, and no fact has its counters.
 Found set_order(Config& c, std::string_view v) {
   if (v == enum_name(OrderPolicy::kUsageTick)) {
     return bad_value(v, "target-share, exact, drf or fifo (usage-tick is for subak sim)");
@@ -87,6 +86,9 @@ constexpr auto kDeviceClaims = [](Config& c) -> DeviceClaims& { return c.claims.
 constexpr auto kOneReplica = [](Config& c) -> bool& { return c.node_labels.fail_greater_than_one; };
 constexpr auto kUnknown = [](Config& c) -> UnknownCluster& { return c.webhook.unknown_cluster; };
 constexpr auto kProtectGangs = [](Config& c) -> bool& { return c.webhook.protect_gangs; };
+constexpr auto kKeepWhole = [](Config & c) -> auto& { return c.gangs.keep_whole; };
+constexpr auto kCliques = [](Config & c) -> auto& { return c.gangs.clique_gangs; };
+constexpr auto kReady = [](Config & c) -> auto& { return c.gangs.ready_within_ms; };
 constexpr auto kRefund = [](Config & c) -> auto& { return c.books.refund_lost_work_ms; };
 constexpr auto kDomainsForNvlink = [](Config& c) -> bool& { return c.claims.domains_for_nvlink; };
 
@@ -235,14 +237,14 @@ Found set_reclaim(Config& c, std::string_view v) {
   return std::nullopt;
 }
 
-template <std::optional<std::uint32_t> Config::*field, std::uint32_t most>
+template <auto field, std::uint32_t most>
 Found set_number(Config& c, std::string_view v) {
   std::uint32_t number = 0;
   const auto [end, error] = std::from_chars(v.data(), v.data() + v.size(), number);
   if (error != std::errc() || end != v.data() + v.size() || number > most) {
     return bad_value(v, "a number up to " + std::to_string(most));
   }
-  c.*field = number;
+  std::invoke(field, c) = number;
   return std::nullopt;
 }
 
@@ -373,10 +375,13 @@ constexpr std::array kSettings{
     Setting{"keepWhole", "--keep-whole", "N",
             "how many empty NVLink domains of each cluster and product to leave to gangs that need "
             "one; 0 is none",
-            false, false, set_number<&Config::keep_whole, limits::kMaxKeepWhole>},
+            false, false, set_number<kKeepWhole, limits::kMaxKeepWhole>},
     Setting{"cliqueGangs", "--clique-gangs", "N",
             "the most gangs with a ComputeDomain that share one NVLink domain; 0 is no limit",
-            false, false, set_number<&Config::clique_gangs, limits::kMaxCliqueGangs>},
+            false, false, set_number<kCliques, limits::kMaxCliqueGangs>},
+    Setting{"readyWithin", "--ready-within", "DURATION",
+            "how long pods of a job may be not Ready, before it waits again; 0s is for ever", false,
+            false, set_duration<kReady, Range{0, 30 * kDayMs}>},
     Setting{"cpuPerGpu", "--cpu-per-gpu", "CPUS",
             "CPUs to reserve for each free GPU of a node; pods without GPUs may not take them; 0 "
             "is none",

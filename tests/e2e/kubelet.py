@@ -13,6 +13,7 @@ What a pod's annotations say, as no container really runs:
   e2e/exit-code       of its end; default 0
   e2e/fail-first      so many pods of its owner end with 1, the later ones as above
   e2e/fail-where      KEY=VALUE: a pod with this label ends with 1, a second after its start
+  e2e/unready-first   so many pods of its owner never become Ready: their image does not exist
   e2e/reject-first    so many pods of its owner are turned away, with the error of e2e/reject-error
   e2e/reject-error    default UnexpectedAdmissionError
   e2e/restarts        the container ends and starts so often before its end
@@ -342,7 +343,7 @@ class Shard(threading.Thread):
     def admit(self, mine):
         scheduled = next((c for c in mine.pod["status"].get("conditions", []) if c["type"] == "PodScheduled"), {})
         self.log.write("bound", mine.pod, bound_s=seconds_of(scheduled.get("lastTransitionTime")))
-        holds, first = held_by(mine.pod), int(mine.number("reject-first"))
+        holds, first, unready = held_by(mine.pod), int(mine.number("reject-first")), int(mine.number("unready-first"))
         error = self.fleet.rejects(mine.node) if holds else ""
         if first and self.fleet.is_one_of_first("reject", mine.owner(), first):
             error = mine.note("reject-error", UNEXPECTED)
@@ -352,6 +353,8 @@ class Shard(threading.Thread):
             self.reject(mine, "double_booked", UNEXPECTED)
         elif why := self.fleet.claimed.take(mine.pod):
             self.reject(mine, "double_booked", UNEXPECTED, why=why)
+        elif unready and self.fleet.is_one_of_first("ready", mine.owner(), unready):
+            self.never_ready(mine)
         else:
             self.later(mine.number("start-seconds"), self.started, mine)
 
@@ -361,6 +364,13 @@ class Shard(threading.Thread):
         self.log.write(event, mine.pod, **more)
         text = TURNED_AWAY.get(error, f"Pod was rejected: {error}")
         self.patch_status(mine, {"phase": "Failed", "reason": error, "message": text})
+
+    def never_ready(self, mine):
+        now = utc(time.time())
+        reason = {"reason": "ContainersNotReady", "message": "containers with unready status: [main]"}
+        row = [{"type": kind, "status": "False", "lastTransitionTime": now, **reason} for kind in ("ContainersReady", "Ready")]
+        waiting = {"waiting": {"reason": "ImagePullBackOff", "message": "no such image"}}
+        self.patch_status(mine, {"phase": "Pending", "startTime": now, "conditions": row} | self.containers(mine, waiting))
 
     def started(self, mine):
         if mine.ended or mine.stopping:

@@ -65,8 +65,8 @@ TEST_P(GoldenStore, ReadsToTheSameState) {
   // Nothing is finalized to version 1. Its history has no start that leaps (fact::TimeLeapt), no scheduler
   // that refuses (SchedulerRefused), no gang that comes out of order (PodsRanked) or is resized (GangResized),
   // and no claim (Claimed), as its policy has `reclaim` off. No account has a budget (BudgetPeriodSet,
-  // CivilEndsSet, BudgetReached) or is moved (AccountMoved).
-  const int unused = GetParam() == 1 ? 11 : 0;
+  // CivilEndsSet, BudgetReached) or is moved (AccountMoved), and no job is not Ready in time (ReadyTimedOut).
+  const int unused = GetParam() == 1 ? 12 : 0;
   EXPECT_EQ(db.number("SELECT count(*) FROM (SELECT kind FROM facts UNION SELECT kind FROM "
                       "checkpoint)"),
             kKindsOfVersion[GetParam() - 1] - unused);  // each kind that there was

@@ -100,6 +100,41 @@ TEST(PodRecordTest, WhatTheKubeletSaidOfARejectedPod) {
   EXPECT_LE(lengthy.rejection.words.size(), limits::kMaxTextBytes);
 }
 
+TEST(PodStatusTest, WhyItIsNotReady) {
+  const auto why = [](const std::string& status) {
+    simdjson::dom::parser parser;
+    const std::string text = "{" + status + "}";
+    PodStatus out;
+    read_status(parser.parse(text), out);
+    return why_not_ready(out);
+  };
+  const std::string unready =
+      R"("phase":"Pending","conditions":[{"type":"Ready","status":"False","reason":"ContainersNotReady",)"
+      R"("message":"containers with unready status: [main]","lastTransitionTime":"1970-01-01T00:01:40Z"}])";
+  EXPECT_EQ(why(unready), "ContainersNotReady: containers with unready status: [main]");
+  const auto waits = [](const std::string& list, const std::string& name,
+                        const std::string& reason) {
+    return ",\"" + list + R"(":[{"name":")" + name + R"(","state":{"waiting":{"reason":")" +
+           reason + R"(","message":"no\nsuch image"}}}])";
+  };
+  EXPECT_EQ(why(unready + waits("containerStatuses", "main", "ImagePullBackOff")),
+            "container main waits: ImagePullBackOff: no such image");
+  EXPECT_EQ(why(unready + waits("initContainerStatuses", "fetch", "CrashLoopBackOff") +
+                waits("containerStatuses", "main", "PodInitializing")),
+            "container fetch waits: CrashLoopBackOff: no such image");
+  const std::string done =
+      R"(,"containerStatuses":[{"name":"main","state":{"terminated":{"exitCode":0}}},{"name":"side"}])";
+  EXPECT_EQ(why(unready + done), "") << "a part of it has done its work";
+  EXPECT_NE(why(unready + R"(,"initContainerStatuses":[{"state":{"terminated":{"exitCode":0}}}])"),
+            "");
+  EXPECT_NE(why(unready + R"(,"containerStatuses":[{"state":{"terminated":{"exitCode":1}}}])"), "");
+  EXPECT_EQ(why(R"("phase":"Running","conditions":[{"type":"Ready","status":"True"}])"), "");
+  EXPECT_EQ(why(R"("phase":"Succeeded",)" + unready.substr(18)), "");
+  EXPECT_EQ(why(R"("phase":"Pending")"), "") << "it is on no node";
+  EXPECT_LE(why(unready + waits("containerStatuses", std::string(5000, 'm'), "x")).size(),
+            limits::kMaxRefusalBytes);
+}
+
 TEST(PodRecordTest, WhatIsBeingDeletedHoldsOnlyWhatItHas) {
   const std::string deleted =
       R"(,"deletionTimestamp":"1970-01-01T00:01:40Z","deletionGracePeriodSeconds":30)";

@@ -322,7 +322,7 @@ std::set<std::string> Oracle::reserved_domains(ClusterId cluster) {
   std::set<std::string> left;
   for (auto& [product, best] : order) {
     std::sort(best.begin(), best.end());
-    for (std::size_t i = 0; i < std::min<std::size_t>(best.size(), policy_.keep_whole); ++i) {
+    for (std::size_t i = 0; i < std::min<std::size_t>(best.size(), policy_.gangs.keep_whole); ++i) {
       left.insert(std::get<2>(best[i]));
     }
   }
@@ -332,7 +332,7 @@ std::set<std::string> Oracle::reserved_domains(ClusterId cluster) {
 // A gang that does not need several nodes of a clique must not use a clique left to gangs, except
 // for nodes promised to it.
 void Oracle::judge_whole(const Job& j, const fact::AttemptStarted& f) {
-  if (policy_.keep_whole == 0) return;
+  if (policy_.gangs.keep_whole == 0) return;
   const GangRequest& r = j.request;
   const bool nvlink = r.terms.topology == Topology::kNvlink ||
                       r.terms.topology == Topology::kNvlinkExclusive ||
@@ -387,7 +387,7 @@ void Oracle::judge_computing(const Job& j, const fact::AttemptStarted& f) {
       return gang.second.contains(s.node);
     });
     if (on_node) wrong(name(f.id, 0) + " shares a node with another ComputeDomain");
-    if (policy_.clique_gangs > 0 && beside.size() >= policy_.clique_gangs) {
+    if (policy_.gangs.clique_gangs > 0 && beside.size() >= policy_.gangs.clique_gangs) {
       wrong(name(f.id, 0) + " shares a clique with another ComputeDomain");
     }
   }

@@ -57,7 +57,7 @@ bool Oracle::is_in_time(const fact::Reserved& r) {
 // nodes, only those with a start up to `start` count.
 std::set<JobId> Oracle::too_many_beside(const fact::Reserved& r, TimeMs start) {
   std::set<JobId> out;
-  if (!job(r.job)->request.terms.compute_domain || policy_.clique_gangs == 0) return out;
+  if (!job(r.job)->request.terms.compute_domain || policy_.gangs.clique_gangs == 0) return out;
   for (const auto& kept : r.nodes) {
     std::vector<std::pair<TimeMs, JobId>> gangs;
     for (const auto& [id, nodes] : computing_beside(r.job, kept.node)) {
@@ -75,7 +75,7 @@ std::set<JobId> Oracle::too_many_beside(const fact::Reserved& r, TimeMs start) {
       });
       beside += near && job(other.job)->request.terms.compute_domain ? 1 : 0;
     }
-    for (std::size_t i = 0; i < gangs.size() && beside >= policy_.clique_gangs; ++i, --beside) {
+    for (std::size_t i = 0; i < gangs.size() && beside >= policy_.gangs.clique_gangs; ++i, --beside) {
       out.insert(gangs[i].second);
     }
   }

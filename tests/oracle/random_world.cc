@@ -122,8 +122,8 @@ void RandomWorld::choose_rules(Policy& policy) const {
     policy.priority_classes = {
         {"batch", -10, false, {}}, {"prod", 10, true, {}}, {"test", 0, false, {}}};
   }
-  policy.clique_gangs = static_cast<std::uint32_t>(options_.seed % 5 < 4 ? 1 : options_.seed % 3);
-  policy.keep_whole = static_cast<std::uint32_t>((options_.seed + serial_) % 3);
+  policy.gangs.clique_gangs = static_cast<std::uint32_t>(options_.seed % 5 < 4 ? 1 : options_.seed % 3);
+  policy.gangs.keep_whole = static_cast<std::uint32_t>((options_.seed + serial_) % 3);
 }
 
 RandomWorld::RandomWorld(Options options)

@@ -482,9 +482,13 @@ TEST_F(Start, HelpAndVersionAreDone) {
 TEST(Policy, RulesAboutNvlinkDomains) {
   EXPECT_TRUE(accepted("computeDomainsForNvlink: true\n").claims.domains_for_nvlink);
   const Config c = accepted("keepWhole: 3\ncliqueGangs: 0\n");
-  EXPECT_EQ(c.policy_over(Policy()).keep_whole, 3u);
-  EXPECT_EQ(c.policy_over(Policy()).clique_gangs, 0u);
-  EXPECT_EQ(Config().policy_over(Policy()).clique_gangs, 1u);
+  EXPECT_EQ(c.policy_over(Policy()).gangs.keep_whole, 3u);
+  EXPECT_EQ(c.policy_over(Policy()).gangs.clique_gangs, 0u);
+  EXPECT_EQ(Config().policy_over(Policy()).gangs.clique_gangs, 1u);
+  EXPECT_EQ(accepted("readyWithin: 30m\n").policy_over(Policy()).gangs.ready_within_ms,
+            30 * kMinuteMs);
+  EXPECT_EQ(Policy().gangs.ready_within_ms, 0) << "off by default";
+  EXPECT_THAT(refusal("readyWithin: -1m\n"), HasSubstr("readyWithin"));
   EXPECT_THAT(refusal("keepWhole: 1001\n"), HasSubstr("want a number up to 1000"));
   EXPECT_THAT(refusal("cliqueGangs: 65\n"), HasSubstr("want a number up to 64"));
 }

@@ -15,7 +15,7 @@ TEST(Policy, EachValueIsReadAsItIsShown) {
   other.fair_share.floor_milli = 1;
   other.gpu_headroom.cpu_milli = 4500;
   other.gpu_headroom.memory_bytes = 1'000'000'007;
-  other.keep_whole = 3;
+  other.gangs.keep_whole = 3;
   other.reclaim = false;
   other.enforce_time_limits = true;
   other.order = OrderPolicy::kFifo;

@@ -147,7 +147,7 @@ class Fleet {
     set.policy.enforce_time_limits = !calm_ && rng_.percent(30);
     set.policy.default_time_limit_ms = rng_.percent(30) ? 0 : 2 * kHourMs;
     set.policy.hold_ms = 30 * kDayMs;
-    set.policy.keep_whole = keep_whole_ ? 1 : 0;
+    set.policy.gangs.keep_whole = keep_whole_ ? 1 : 0;
     send(set);
   }
 

@@ -314,7 +314,7 @@ bool mend(Engine& engine, const Explanation& why, const Reason& reason) {
     case ReasonToken::kReservedForOther: {
       Policy policy = engine.policy();
       policy.patience_ms = 0;
-      policy.keep_whole = 0;
+      policy.gangs.keep_whole = 0;
       return apply(engine, in::SetPolicy{policy, {}}) && apply(engine, in::Pass{});
     }
     case ReasonToken::kWaitingForCapacity:
@@ -324,7 +324,7 @@ bool mend(Engine& engine, const Explanation& why, const Reason& reason) {
       end_all(engine, why.job.id);
       if (reason.subject == "compute-domain") {  // reserved nodes may be in the way too
         Policy policy = engine.policy();
-        policy.clique_gangs = 0;
+        policy.gangs.clique_gangs = 0;
         return apply(engine, in::SetPolicy{policy, {}});
       }
       return true;

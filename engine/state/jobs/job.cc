@@ -49,10 +49,17 @@ std::size_t Job::pods_holding() const {
       std::count_if(pods.begin(), pods.end(), [](const Pod& p) { return p.holds_slot(); }));
 }
 
+TimeMs Job::backed_off_until(TimeMs t) const {
+  TimeMs until = extras().backoff != nullptr ? extras().backoff->until_ms : 0;
+  if (extras().unready != nullptr) until = std::max(until, extras().unready->until_ms);
+  return until > t ? until : 0;
+}
+
 bool Job::awaits_pod() const {
   if (origin != JobOrigin::kPods || gang) return false;
   return (state == JobState::kIncomplete && until_ms != 0) ||
-         (state == JobState::kEnding && stop == Cause::kUnschedulable);
+         (state == JobState::kEnding &&
+          (stop == Cause::kUnschedulable || stop == Cause::kNotReady));
 }
 
 std::string Job::unknown_ranks() const {

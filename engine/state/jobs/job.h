@@ -131,6 +131,16 @@ struct Backoff {
   TimeMs until_ms = 0;
 };
 
+// The last attempt that was not Ready in time (fact::ReadyTimedOut).
+struct ReadyTimeout {
+  // Why a pod was not Ready; never empty.
+  std::string words;
+  // How many attempts in a row were not Ready in time.
+  std::uint32_t times = 0;
+  // The job is not queued before this time.
+  TimeMs until_ms = 0;
+};
+
 // Records that the job was preempted: it was asked to end for another job (docs/design/0084).
 struct Preempted {
   // How often the job was preempted.
@@ -157,6 +167,8 @@ struct JobExtras {
   std::unique_ptr<Preempted> preempted;
   // nullptr: no kubelet rejected a pod of the job since the job ran last.
   std::unique_ptr<NodeRejection> rejected;
+  // nullptr: no attempt of the job was ended because it was not Ready in time.
+  std::unique_ptr<ReadyTimeout> unready;
 };
 inline const JobExtras kNoExtras;
 
@@ -259,16 +271,18 @@ struct Job {
   void drop_empty_ranks();
   // Returns the namespace of a job that consists of pods.
   std::string ns() const { return name.substr(0, name.find('/')); }
-  // Returns the time before which the job is not queued because the cluster's scheduler refused it.
-  // 0: the job is not backed off at `t`.
-  TimeMs backed_off_until(TimeMs t) const {
-    const Backoff* const last = extras().backoff.get();
-    return last != nullptr && last->until_ms > t ? last->until_ms : 0;
+  // Returns the time before which the job is not queued, because the cluster's scheduler refused it
+  // or because it was not Ready in time. 0: the job is not backed off at `t`.
+  TimeMs backed_off_until(TimeMs t) const;
+  // True if the job waits out a backoff because it was not Ready in time.
+  bool awaits_readiness() const {
+    return state == JobState::kPaused && until_ms != 0 && extras().unready != nullptr &&
+           cause == Cause::kNotReady;
   }
   // True if the job is paused because the cluster's scheduler refused it.
   bool is_backed_off() const {
     return state == JobState::kPaused && until_ms != 0 && extras().backoff != nullptr &&
-           cause != Cause::kReleaseRefused;
+           cause != Cause::kReleaseRefused && !awaits_readiness();
   }
   // True if the job is done and ran as long as its owner wanted.
   bool ran_its_course() const {
@@ -277,8 +291,8 @@ struct Job {
     return own && state == JobState::kDone && run().started_ms != 0 &&
            run().ended_ms > run().started_ms;
   }
-  // True if the job's controller has to create another pod: its only pod is gone, or Subak ends the
-  // pod because the scheduler refused it.
+  // True if the job's controller has to create another pod: its only pod is gone, or Subak ends it.
+  // Subak ends such a pod if the scheduler refused it, or if it was not Ready in time.
   bool awaits_pod() const;
   // True if the job still has holds after its time limit, and its request is known.
   bool is_over() const { return overruns > 0 && run().started_ms != 0 && shape; }

@@ -56,6 +56,11 @@ fact::JobSnapshot record_of(const Fleet& fleet, const Job& job) {
     k.refusal.rejected_by = last->node;
     k.refusal.rejection = last->rejection;
   }
+  if (const ReadyTimeout* const last = job.extras().unready.get()) {
+    k.refusal.unready_words = last->words;
+    k.refusal.unready_times = last->times;
+    k.refusal.unready_until_ms = last->until_ms;
+  }
   k.started_ms = job.run().started_ms;
   k.ended_ms = job.run().ended_ms;
   return k;

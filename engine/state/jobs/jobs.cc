@@ -245,7 +245,10 @@ void Jobs::end(Job& job, TimeMs now) {
   job.shape = ShapeUse();
   for (Pod& pod : job.pods) pod.shape = ShapeUse();
   job.pod_origin.reset();
-  if (job.of_extras != nullptr) job.of_extras->backoff.reset();
+  if (job.of_extras != nullptr) {
+    job.of_extras->backoff.reset();
+    job.of_extras->unready.reset();
+  }
   sets_.change_pods(job);
   sets_.change_waits(job);
   table_.end(job);
@@ -294,6 +297,10 @@ Job& Jobs::restore(const fact::JobSnapshot& f, ShapeUse shape) {
   if (!f.refusal.words.empty()) {
     job.make_extras().backoff =
         std::make_unique<Backoff>(Backoff{f.refusal.words, f.refusal.backoffs, f.refusal.until_ms});
+  }
+  if (const auto& last = f.refusal; !last.unready_words.empty()) {
+    job.make_extras().unready = std::make_unique<ReadyTimeout>(
+        ReadyTimeout{last.unready_words, last.unready_times, last.unready_until_ms});
   }
   if (const auto& last = f.preempted; last.times > 0) {
     must(!last.leaf || tree_.exists(last.leaf), "a job was preempted for an existing account");

@@ -22,7 +22,7 @@ PodRef get_ref(Check& check, const v1::PodRef& in) {
 }
 
 Cause get_cause(Check& check, const char* field, v1::Cause in) {
-  return static_cast<Cause>(check.enum_value(field, in, v1::CAUSE_EVICTED));
+  return static_cast<Cause>(check.enum_value(field, in, v1::CAUSE_NOT_READY));
 }
 
 Rejection get_rejection(Check& check, const v1::Rejection& in) {

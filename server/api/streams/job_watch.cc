@@ -29,6 +29,7 @@ struct JobOf {
   JobId operator()(const fact::JobOverran& f) const { return f.id; }
   JobId operator()(const fact::SchedulerRefused& f) const { return f.id; }
   JobId operator()(const fact::RefusalsForgotten& f) const { return f.id; }
+  JobId operator()(const fact::ReadyTimedOut& f) const { return f.id; }
   JobId operator()(const fact::PlaceLost& f) const { return f.job; }
   JobId operator()(const fact::PodBound& f) const { return f.job; }
   JobId operator()(const fact::PodSeated& f) const { return f.job; }

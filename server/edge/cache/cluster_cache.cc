@@ -260,13 +260,11 @@ void ClusterCache::see_gpu_pod(const std::string& uid, PodEntry& entry, const Po
                           : namespaced_name(entry.ns, pod.claims.domain_template);
   owned_.add(gpu);
   count_user(domains_, gpu, 1);
-  marks_.set_gated(uid, gpu.gated && !gpu.ended && !gpu.going);
-  // Subak released the pod. Only such a pod is reported if the scheduler finds no node for it. In
-  // mode observe, no pod is reported.
+  // Subak released the pod. Only such a pod is reported if the scheduler finds no node for it, or
+  // if it is not Ready. In mode observe, no pod is reported.
   const bool ours = !record.let_go_to.empty() && has_key(pod.annotations, names::kStatus);
-  const bool stuck = ours && !record.gated && entry.node.empty() && !gpu.ended && !gpu.going;
-  const Text words = stuck ? pod.status.unschedulable : Text();
-  marks_.set_unschedulable(uid, !words.empty());
+  marks_.see(uid, pod, record, ours);
+  const Text words = marks_.unschedulable().contains(uid) ? pod.status.unschedulable : Text();
   if (!words.empty() && gpu.unschedulable.empty()) gpu.unschedulable_since_ms = monotonic_ms;
   gpu.unschedulable = words;
 }

@@ -1,14 +1,28 @@
-// The uids of pods that the edge must look at again, in one set for each cause. Threads: one at a
+// The pods that the edge must look at again, in one set for each cause. Threads: one at a
 // time; ClusterCache owns the marks.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <set>
 #include <string>
 #include <utility>
 
+#include "kube/pod.h"
+#include "model/input.h"
+
 namespace subak {
+
+// A pod that Subak released, that is on a node, and that is not Ready.
+struct NotReadyPod {
+  // Since when its condition Ready does not hold, by the clock of its node.
+  TimeMs since_ms = 0;
+  // Why (why_not_ready()); never empty.
+  std::string words;
+  // When the pod was reported last, in monotonic ms; 0: never.
+  std::int64_t told_ms = 0;
+};
 
 // The sets are sorted, so that a turn works through the pods in the same order in each run.
 class PodMarks {
@@ -21,12 +35,13 @@ class PodMarks {
 
   // Pods with Subak's gate that have not ended and are not being deleted.
   const std::set<std::string>& gated() const { return gated_; }
-  // Sets the mark of the pod if `is` is true, else clears it.
-  void set_gated(const std::string& uid, bool is) { set(gated_, uid, is); }
   // Pods that Subak released and for which the scheduler finds no node.
   const std::set<std::string>& unschedulable() const { return unschedulable_; }
-  // Works as set_gated().
-  void set_unschedulable(const std::string& uid, bool is) { set(unschedulable_, uid, is); }
+  // Pods that Subak released and that are not Ready, by uid.
+  std::map<std::string, NotReadyPod>& not_ready() { return not_ready_; }
+  // Sets all marks above of a pod that was seen. `record`: the record of `pod`. `ours`: Subak
+  // released the pod.
+  void see(const std::string& uid, const Pod& pod, const PodRecord& record, bool ours);
   // Takes out the gated pods that cannot start, because no object says how large their gang is.
   std::set<std::string> take_unsized() { return std::exchange(unsized_, {}); }
   // Marks a pod for take_unsized(). Call it each time that the pod is seen, since take_unsized()
@@ -51,6 +66,7 @@ class PodMarks {
   // Puts the uid into the set, or takes it out.
   static void set(std::set<std::string>& marked, const std::string& uid, bool is);
 
+  std::map<std::string, NotReadyPod> not_ready_;
   std::set<std::string> gated_, unschedulable_, unsized_, early_, withdrawn_, outdated_;
 };
 

@@ -94,6 +94,7 @@ void Edge::Impl::turn() {
   if (!session.follows()) return;
   reports.say_until();
   writes.report_unschedulable();
+  writes.report_not_ready();
   reports.tell_put_off();
   effects.confirm();
   writes.turn();

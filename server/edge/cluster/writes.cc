@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "core/cut.h"
+#include "core/duration.h"
 #include "core/limits.h"
 #include "core/printable.h"
 #include "core/text.h"
@@ -28,6 +29,30 @@ void Writes::report_unschedulable() {
   for (const auto& [uid, words] : due) {
     give_up(uid, {}, Cause::kUnschedulable, words);
     context_.cache.put_off_unschedulable(uid, now);
+  }
+}
+
+// The core decides whether the attempt has been under way for long enough. So a report that comes too
+// early does no harm, but it must be repeated.
+void Writes::report_not_ready() {
+  const DurationMs within = context_.ports.view()->policy.gangs.ready_within_ms;
+  const std::int64_t now = context_.ports.monotonic_ms();
+  if (within == 0 || now < not_ready_due_ms_) return;
+  not_ready_due_ms_ = now + kSecondMs;
+  for (auto& [uid, pod] : context_.cache.marks().not_ready()) {
+    const PodEntry* const entry = context_.cache.find_gpu_pod(uid);
+    if (entry == nullptr) continue;
+    const DurationMs behind = context_.cache.nodes().clocks().behind_ms(entry->node).value_or(0);
+    if (context_.ports.now_ms() - (pod.since_ms + behind) < within) continue;
+    if (pod.told_ms != 0 && now - pod.told_ms < kMinuteMs) continue;
+    const bool first = pod.told_ms == 0;
+    if (!say_refused(uid, {}, Cause::kNotReady, pod.words)) return;
+    pod.told_ms = now;
+    if (!first) continue;
+    notices_.tell_pod(uid, "NotReady", "Release",
+                      "the pod has not been Ready for " + format_duration(within) + ": " +
+                          pod.words + "; its job waits again",
+                      true);
   }
 }
 

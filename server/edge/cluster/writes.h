@@ -29,6 +29,9 @@ class Writes {
   // Reports a release as failed if the scheduler has found no node for the released pod during
   // limits::kUnschedulableMs.
   void report_unschedulable();
+  // Reports the pods that have not been Ready for the time that the policy allows
+  // (GangSettings::ready_within_ms), once a minute while it is so.
+  void report_not_ready();
   // Begins the next writes of the queue. Call it while EdgeSession::follows().
   void turn();
 
@@ -79,6 +82,8 @@ class Writes {
   // The result of refused().
   std::map<std::string, std::uint64_t> refused_;
   std::uint64_t opened_outside_ = 0;
+  // When report_not_ready() looks at the pods again, in monotonic ms.
+  std::int64_t not_ready_due_ms_ = 0;
 };
 
 }  // namespace subak

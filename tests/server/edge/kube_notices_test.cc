@@ -41,6 +41,7 @@ class NoticesTest : public ::testing::Test {
       return true;
     };
     out.now_ms = [this] { return now; };
+    out.view = [this] { return std::make_shared<const View>(view); };
     out.monotonic_ms = [this] { return clock_ms; };
     return out;
   }
@@ -80,6 +81,7 @@ class NoticesTest : public ::testing::Test {
     return write;
   }
 
+  View view;
   TimeMs now = kNow + kHourMs;
   std::int64_t clock_ms = 1'000'000;
   std::vector<Input> posted;
@@ -173,6 +175,59 @@ TEST_F(NoticesTest, AnEvictionThatIsLeftOutIsReportedOnce) {
   EXPECT_THAT(posted, SizeIs(1));
   ASSERT_THAT(api_of(context)->calls, SizeIs(1));
   EXPECT_THAT(api_of(context)->calls[0].path, HasSubstr("/eviction"));
+}
+
+// A pod that Subak released and that is not Ready is reported once the policy's time is over, and
+// again each minute.
+TEST_F(NoticesTest, APodThatIsNotReadyInTimeIsReported) {
+  WriteQueue queue(context.cache);
+  Writes writes(context, session, queue, notices);
+  const auto see = [&](const std::string& uid, const std::string& ready, bool ours = true) {
+    PodText pod{uid, 1, false, "n1", "J", "Pending"};
+    pod.meta = ours ? R"(,"annotations":{"subak.gpu/status":"released"})" : "";
+    pod.status = R"(,"conditions":[{"type":"Ready","status":")" + ready +
+                 R"(","reason":"ContainersNotReady","lastTransitionTime":"1970-01-01T01:00:00Z"}])";
+    std::string text = text_of(pod);
+    const std::string pin =
+        R"("affinity":{"nodeAffinity":{"requiredDuringSchedulingIgnoredDuringExecution":{"nodeSelectorTerms":[)"
+        R"({"matchFields":[{"key":"metadata.name","operator":"In","values":["n1"]}]}]}}},"nodeName")";
+    text.replace(text.find("\"nodeName\""), 10, pin);
+    WatchEvent event;
+    event.kind = WatchKind::kModified;
+    event.object = parser.parse(text);
+    context.cache.see_pod(event, clock_ms);
+  };
+  see("1", "False");
+  see("2", "False", false);
+  see("3", "True");
+  now = kHourMs + 10 * kMinuteMs;
+  writes.report_not_ready();
+  EXPECT_THAT(posted, IsEmpty()) << "the policy allows any time";
+  view.policy.gangs.ready_within_ms = 10 * kMinuteMs;
+  --now;
+  writes.report_not_ready();
+  EXPECT_THAT(posted, IsEmpty()) << "not yet";
+  const auto later = [&](DurationMs ms) {
+    now += ms;
+    clock_ms += ms;
+    writes.report_not_ready();
+  };
+  later(kSecondMs);
+  ASSERT_THAT(posted, SizeIs(1)) << "only the pod that Subak released";
+  const auto& refused = std::get<in::PodRefused>(posted[0].body);
+  EXPECT_EQ(refused.pod.uid, "1");
+  EXPECT_EQ(refused.cause, Cause::kNotReady);
+  EXPECT_EQ(refused.words, "ContainersNotReady");
+  later(30 * kSecondMs);
+  EXPECT_THAT(posted, SizeIs(1));
+  later(kMinuteMs);
+  EXPECT_THAT(posted, SizeIs(2));
+  const auto calls = sent();
+  ASSERT_THAT(calls, SizeIs(2)) << "the pod and its owner, once";
+  EXPECT_THAT(calls[0].body, AllOf(HasSubstr(R"("reason":"NotReady")"), HasSubstr("for 10m")));
+  see("1", "True");
+  later(kHourMs);
+  EXPECT_THAT(posted, SizeIs(2));
 }
 
 }  // namespace
