@@ -6,6 +6,7 @@
 #include "core/cut.h"
 #include "core/limits.h"
 #include "core/printable.h"
+#include "kube/owners/maker.h"
 
 namespace subak {
 namespace policy {
@@ -36,17 +37,7 @@ Decision bypassed(Bypass way, const Error& error) {
   return d;
 }
 
-// People come from an identity provider; names of Kubernetes' own accounts start with "system:".
-std::string person(const Review& review) {
-  if (review.username.starts_with("system:")) return {};
-  std::string name;
-  for (const char c : review.username) {
-    const bool keep = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
-                      c == '.' || c == '_' || c == '-' || c == '@';
-    name += keep ? c : '-';
-  }
-  return shortened(name, limits::kMaxNameBytes);
-}
+std::string person(const Review& review) { return person_name(review.username); }
 
 bool is_trusted(const Context& c) {
   const Review& r = c.review;

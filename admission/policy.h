@@ -26,8 +26,8 @@
 namespace subak {
 
 // The webhook that was called: the mutating webhook may patch the object, and the validating
-// webhook checks the final object.
-enum class Endpoint : std::uint8_t { kMutate, kValidate };
+// webhook checks the final object. The stamping webhook only writes names::kCreatedBy.
+enum class Endpoint : std::uint8_t { kMutate, kValidate, kStamp };
 
 // What the webhook does with the request. kBadRequest: the body is not a review, so the answer is
 // HTTP 400.
@@ -97,10 +97,12 @@ enum class Because : std::uint8_t {
   kMalformed,
   // There is no View yet, so decide_without_view() decided.
   kNoView,
+  // The object got the annotation names::kCreatedBy, or an edit of the annotation was undone.
+  kStamped,
 };
 template <>
 struct EnumText<Because> {
-  static constexpr std::array<std::string_view, 28> names{
+  static constexpr std::array<std::string_view, 29> names{
       "no_gpu",          "not_ours",     "exempt_namespace", "unmanaged_namespace",
       "unknown_cluster", "mirror_pod",
 
@@ -109,7 +111,7 @@ struct EnumText<Because> {
       "outside_subtree", "over_limit",   "draining",         "two_gpu_kinds",
       "invalid_value",   "mig_topology", "mig_profile",      "other_scheduler",
       "user_mismatch",   "unaligned",    "bypass",           "device_claim",
-      "malformed",       "no_view"};
+      "malformed",       "no_view",      "stamped"};
 };
 
 // The ways around the gate: how a pod could see GPUs, or leave the queue, without Subak. Mode
@@ -175,6 +177,11 @@ struct Decision {
 // no patch.
 Decision decide_without_view(const AdmissionConfig& config, Endpoint endpoint,
                              const Review& review);
+
+// Decides for Endpoint::kStamp, which needs no View. An object that is created gets the annotation
+// names::kCreatedBy with the name of the caller, whatever value the caller wrote. An update keeps
+// the value that the object had.
+Decision decide_stamp(const Review& review);
 
 // Decides by the mode of the object's namespace. `cluster` is the name in the path of the call; an
 // empty name stands for the only cluster. If the View lacks the cluster, config.unknown_cluster

@@ -31,7 +31,9 @@ std::string gpu_resource(const PodShape& shape) {
 // Returns the path of the payer, down to the user; the user may be new.
 std::string leaf_path(const Context& c, const Pod& pod) {
   const std::string& path = payer_of(c, pod, "").row->spec.path;
-  const std::string user(pod.keys.user.set ? pod.keys.user.value : person(c.review));
+  // Only the edge knows who made the owner of a pod that a controller creates.
+  const bool confirmed = pod.keys.user.set && (is_trusted(c) || !person(c.review).empty());
+  const std::string user(confirmed ? pod.keys.user.value : person(c.review));
   return user.empty() ? path : path + "/" + user;
 }
 

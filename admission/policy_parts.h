@@ -38,8 +38,7 @@ Decision denied(Because because, int code, std::string_view message);
 Decision denied(Because because, const Error& error);
 // Returns a denial with code 403, for an attempted way around the gate.
 Decision bypassed(Bypass way, const Error& error);
-// Returns the creator's user name as Subak writes it, if the creator is a person; "" for system
-// accounts. A name longer than kMaxNameBytes is cut, and a hash at its end makes it unique again.
+// Returns person_name() of the creator (kube/owners/maker.h); "" for system accounts.
 std::string person(const Review& review);
 // True if Subak itself or a member of the break-glass group sent the request.
 bool is_trusted(const Context& c);
@@ -72,6 +71,8 @@ struct PodAdditions {
   Stamps marks;
   // True: a pod of a gang gets annotations that keep autoscalers from its node.
   bool protect_gangs = false;
+  // The value of names::kCreatedBy; empty: the name of the caller.
+  std::string created_by{};
 };
 // Adds an annotation that the pod or template has neither as an annotation nor as a label.
 void stamp_note(const Pod& pod, std::string_view key, const std::string& value,
@@ -205,6 +206,11 @@ bool allows_product(const PodShape& shape, const std::string& product);
 // one entry for each of ClusterView::products.
 std::int64_t largest_of(const ClusterView& cluster, const PodShape& shape,
                         const std::vector<std::int64_t>& by_product);
+
+// --- policy_stamp.cc: who made an owner ----------------------------------------------------------
+// Returns the value of names::kCreatedBy for a new pod: the caller, or the user that a trusted
+// caller names in the pod.
+std::string maker_of_pod(const Context& c, const Pod& pod);
 
 // --- policy_update.cc: a changed pod; policy_owner.cc: a Job or another owner -------------------
 // Decides on a changed pod: only trusted requests may remove the gate or change Subak's keys.

@@ -5,6 +5,7 @@
 #include "core/cut.h"
 #include "core/names.h"
 #include "kube/owners/kinds.h"
+#include "kube/owners/maker.h"
 #include "kube/patch.h"
 #include "kube/rank.h"
 #include "model/mig.h"
@@ -173,7 +174,8 @@ Decision gate_it(const Context& c, const Pod& pod, const Marks& marks,
   if (c.endpoint == Endpoint::kMutate) {
     d.patch = pod_patch(c.review, pod,
                         {account.spec.path, product, needs_domain(c, pod), c.config.device_claims,
-                         c.config.pod_priority_class, stamps_of(marks), c.config.protect_gangs});
+                         c.config.pod_priority_class, stamps_of(marks), c.config.protect_gangs,
+                         maker_of_pod(c, pod)});
     if (!product.empty()) {
       d.warn("a route of the cluster sends this pod to " + cut_text(product) +
              "; to choose yourself, name a product in nodeSelector[nvidia.com/gpu.product]");
@@ -236,6 +238,10 @@ std::string pod_patch(const Review& review, const Pod& pod, const PodAdditions& 
     annotations.emplace_back(names::kStatus, claim_warning(pod, additions.claims));
   }
   for (const auto& [key, value] : additions.marks) stamp_note(pod, key, value, annotations);
+  const std::string maker =
+      additions.created_by.empty() ? stamp_of(review.username) : additions.created_by;
+  if (!maker.empty() && find_text(pod.annotations, names::kCreatedBy) != maker)
+    annotations.emplace_back(names::kCreatedBy, maker);
   const bool reprioritize = gets_class(pod, additions.priority_class);
   if (reprioritize) {
     annotations.emplace_back(names::kOwnPriority, std::to_string(pod.kube_priority.value));

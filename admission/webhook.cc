@@ -17,12 +17,15 @@ struct Route {
 std::optional<Route> route_of(std::string_view target) {
   target = target.substr(0, target.find('?'));
   Route route;
-  constexpr std::string_view kMutate = "/mutate", kValidate = "/validate";
+  constexpr std::string_view kMutate = "/mutate", kValidate = "/validate", kStamp = "/stamp";
   if (target.starts_with(kMutate)) {
     target.remove_prefix(kMutate.size());
   } else if (target.starts_with(kValidate)) {
     route.endpoint = Endpoint::kValidate;
     target.remove_prefix(kValidate.size());
+  } else if (target.starts_with(kStamp)) {
+    route.endpoint = Endpoint::kStamp;
+    target.remove_prefix(kStamp.size());
   } else {
     return std::nullopt;
   }
@@ -38,7 +41,7 @@ Webhook::Webhook(WebhookOptions options) : options_(std::move(options)) {}
 
 HttpResponse Webhook::handle(const HttpRequest& request) {
   const auto route = route_of(request.target);
-  if (!route) return plain(404, "want /mutate/CLUSTER or /validate/CLUSTER\n");
+  if (!route) return plain(404, "want /mutate/CLUSTER, /validate/CLUSTER or /stamp/CLUSTER\n");
   if (request.method != "POST") return plain(405, "want POST with an AdmissionReview\n");
   return review(route->endpoint, route->cluster, request);
 }
@@ -48,7 +51,8 @@ HttpResponse Webhook::review(Endpoint endpoint, std::string_view cluster,
   thread_local ReviewParser parser;
   const std::int64_t started_ns = options_.now_ns();
   const auto [view, config] = options_.basis();
-  if (!view && !options_.gates_without_view) {
+  const bool stamps = endpoint == Endpoint::kStamp;
+  if (!view && !stamps && !options_.gates_without_view) {
     return plain(503, "not ready: no accounts and limits loaded yet\n");
   }
   const auto parsed = parser.parse(request.body);
@@ -59,8 +63,9 @@ HttpResponse Webhook::review(Endpoint endpoint, std::string_view cluster,
     count(bad, started_ns);
     return plain(400, printable(parsed.error().message()) + "\n");
   }
-  Decision decision = view ? decide(*view, *config, cluster, endpoint, *parsed)
-                           : decide_without_view(*config, endpoint, *parsed);
+  Decision decision = stamps ? decide_stamp(*parsed)
+                      : view ? decide(*view, *config, cluster, endpoint, *parsed)
+                             : decide_without_view(*config, endpoint, *parsed);
   count(decision, started_ns);
   HttpResponse response;
   response.body = write_answer(parsed->uid, std::move(decision).answer());

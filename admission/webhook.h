@@ -1,5 +1,5 @@
 // The webhook: answers HTTP requests with AdmissionReviews. The webhook serves /mutate,
-// /mutate/{cluster}, /validate and /validate/{cluster}, each with any query (kube-apiserver adds
+// /validate and /stamp, each also with /{cluster}, and with any query (kube-apiserver adds
 // ?timeout=...).
 //
 //   200  a review with a decision, also when it is a denial

@@ -11,15 +11,15 @@ namespace subak::limits {
 
 // An edge sends at most a fixed number of requests to an API server within kRequestWindowMs,
 // whatever the server answers. kMaxFollowRequests limits lists and watches, for each kind of
-// objects that the server has, at most 25. kMaxPageRequests limits further pages, for all kinds
+// objects that the server has, at most 31. kMaxPageRequests limits further pages, for all kinds
 // together. kMaxSessionStarts limits the beginnings of sessions, and kMaxDiscoveryRequests the
-// questions which kinds there are. Requests beyond a limit wait. With the twelve kinds of a cluster
-// without operators, all limits together allow fewer than 100 requests.
+// questions which kinds there are. Requests beyond a limit wait. With the sixteen kinds of a
+// cluster without operators, all limits together allow fewer than 125 requests.
 inline constexpr DurationMs kRequestWindowMs = 10'000;
 inline constexpr std::size_t kMaxFollowRequests = 5;
 inline constexpr std::size_t kMaxPageRequests = 11;
 inline constexpr std::size_t kMaxSessionStarts = 6;  // two requests each
-inline constexpr std::size_t kMaxDiscoveryRequests = 15;
+inline constexpr std::size_t kMaxDiscoveryRequests = 18;
 // The edge asks the API server so often which kinds of owners it serves.
 inline constexpr DurationMs kDiscoveryMs = 300'000;
 

@@ -23,7 +23,7 @@ inline constexpr std::string_view kManaged = "subak.gpu/managed";
 // namespace.
 inline constexpr std::string_view kAccount = "subak.gpu/account";
 // The user of a pod, in the characters A-Z a-z 0-9 . _ - @. If a person creates the pod, the label
-// may name only that person. A pod that is made from a template may name any user.
+// may name only that person. A label in a template has no effect: kCreatedBy names the user.
 inline constexpr std::string_view kUser = "subak.gpu/user";
 // The gang's name within its namespace.
 inline constexpr std::string_view kJob = "subak.gpu/job";
@@ -36,6 +36,9 @@ inline constexpr std::string_view kTimeLimit = "subak.gpu/time-limit";
 // The priority of the pod's job: "low" (-1000), "normal" (0), "high" (1000), or a number of 32
 // bits. If the policy has priority classes, the value is the name of a class instead.
 inline constexpr std::string_view kPriority = "subak.gpu/priority";
+// Annotation of pods and of their owners: the user name, as the API server authenticated it, of the
+// caller that created the object. Subak's policies write it, and users cannot change it.
+inline constexpr std::string_view kCreatedBy = "subak.gpu/created-by";
 // Annotations in which Subak records a pod's own PriorityClass of Kubernetes and its number, before
 // Subak gives the pod the PriorityClass of the configuration.
 inline constexpr std::string_view kOwnPriorityClass = "subak.gpu/own-priority-class";

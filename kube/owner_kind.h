@@ -29,11 +29,14 @@ enum class OwnerKind : std::uint8_t {
   kVolcanoGroup,
   kKaiGroup,
   kPodGroup,
-  kWorkload
+  kWorkload,
+  kCronJob,
+  kTrainJob,
+  kRayJob
 };
 template <>
 struct EnumText<OwnerKind> {
-  static constexpr std::array<std::string_view, 19> names{"Job",
+  static constexpr std::array<std::string_view, 22> names{"Job",
                                                           "JobSet",
                                                           "LeaderWorkerSet",
                                                           "StatefulSet",
@@ -51,7 +54,10 @@ struct EnumText<OwnerKind> {
                                                           "VolcanoPodGroup",
                                                           "KaiPodGroup",
                                                           "PodGroup",
-                                                          "Workload"};
+                                                          "Workload",
+                                                          "CronJob",
+                                                          "TrainJob",
+                                                          "RayJob"};
 };
 
 }  // namespace subak

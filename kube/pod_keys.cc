@@ -37,7 +37,7 @@ PodKey* key_slot(PodKeys& keys, Text name) {
 bool is_written_by_us(Text name) {
   return name == names::kStatus || name == names::kManaged || name == names::kSuspendedBy ||
          name == names::kKeptClosed || name == names::kOwnPriority ||
-         name == names::kOwnPriorityClass;
+         name == names::kOwnPriorityClass || name == names::kCreatedBy;
 }
 
 void find_in(const TextPairs& pairs, bool labels, Pod& pod) {

@@ -188,7 +188,7 @@ class Manifests {
 
   void fill_webhook(std::string& text) const {
     fill_ca(text);
-    for (const std::string_view path : {"mutate", "validate"}) {
+    for (const std::string_view path : {"mutate", "validate", "stamp"}) {
       const std::string as_file = "url: https://HOST:9443/" + std::string(path) + "/CLUSTER";
       if (text.find(as_file) == std::string::npos) continue;
       const std::string own = "/" + std::string(path) + "/" + o_.cluster;

@@ -15,7 +15,15 @@ constexpr std::array<std::string_view, 2> kKubeflowRoles{"training.kubeflow.org/
                                                          "training.kubeflow.org/job-role"};
 
 constexpr OwnerKindRow apps(OwnerKind kind, std::string_view name, std::string_view plural) {
-  return {kind, name, "apps", Versions{"v1"}, plural, OwnerWatch::kNever, &OwnerReader::replicas};
+  return {
+      kind, name, "apps", Versions{"v1"}, plural, OwnerWatch::kForMaker, &OwnerReader::replicas};
+}
+
+// A kind whose children have the sizes of gangs: the Jobs of a CronJob, or the JobSet of a TrainJob.
+constexpr OwnerKindRow maker(OwnerKind kind, std::string_view name, std::string_view group,
+                             std::string_view version, std::string_view plural) {
+  return {
+      kind, name, group, Versions{version}, plural, OwnerWatch::kForMaker, &OwnerReader::nothing};
 }
 
 constexpr OwnerKindRow training(OwnerKind kind, std::string_view name, Versions versions,
@@ -87,6 +95,9 @@ constexpr std::array kKinds{
           "podgroups", &OwnerReader::pod_group),
     group(OwnerKind::kWorkload, "Workload", "scheduling.k8s.io", {"v1alpha1"}, "workloads",
           &OwnerReader::workload),
+    maker(OwnerKind::kCronJob, "CronJob", "batch", "v1", "cronjobs"),
+    maker(OwnerKind::kTrainJob, "TrainJob", "trainer.kubeflow.org", "v1alpha1", "trainjobs"),
+    maker(OwnerKind::kRayJob, "RayJob", "ray.io", "v1", "rayjobs"),
 };
 
 constexpr bool in_order() {
@@ -141,7 +152,7 @@ Text role_of(const OwnerKindRow& row, const Pod& pod) {
 
 bool size_may_come(const Pod& pod) {
   const OwnerKindRow* const row = find_owner_kind(pod.owner.api_version, pod.owner.kind);
-  return (row != nullptr && row->watch != OwnerWatch::kNever) || !pod_groups_of(pod).empty();
+  return (row != nullptr && row->watch != OwnerWatch::kForMaker) || !pod_groups_of(pod).empty();
 }
 
 bool is_served(const OwnerKindRow& row, json::Value resources) {

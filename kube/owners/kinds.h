@@ -20,8 +20,8 @@ class OwnerReader;
 
 // Whether the edge watches the objects of a kind.
 enum class OwnerWatch : std::uint8_t {
-  // Never: its pods are no gang.
-  kNever,
+  // If the API server serves the kind. Its pods are no gang, but it says who made them.
+  kForMaker,
   // Always: each cluster has the kind.
   kAlways,
   // If the API server serves the kind, or if it does not say whether it does.

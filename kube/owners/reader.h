@@ -46,6 +46,8 @@ class OwnerReader {
   void volcano_job(json::Value spec, Status status);
   // ray-project/kuberay ray.io/v1
   void ray_cluster(json::Value spec, Status status);
+  // Reads neither, for kinds of which only the metadata matter.
+  void nothing(json::Value /*spec*/, Status /*status*/) {}
   // sigs.k8s.io/scheduler-plugins and volcano.sh/apis: PodGroup with minMember
   void min_member(json::Value spec, Status status);
   // NVIDIA/KAI-Scheduler scheduling.run.ai/v2alpha2

@@ -37,7 +37,8 @@ Decision create(const std::string& spec, const std::string& metadata = R"("name"
 TEST(PodClass, ReplacesTheClassOfThePodAndRecordsIt) {
   const Decision d = create(kHigh);
   EXPECT_THAT(d.patch, HasSubstr(R"("path":"/metadata/annotations","value":)"
-                                 R"({"subak.gpu/own-priority":"500",)"
+                                 R"({"subak.gpu/created-by":"ana",)"
+                                 R"("subak.gpu/own-priority":"500",)"
                                  R"("subak.gpu/own-priority-class":"high"})"));
   EXPECT_THAT(d.patch, HasSubstr(R"({"op":"add","path":"/spec/priorityClassName",)"
                                  R"("value":"subak-gpu"},)"
@@ -56,7 +57,7 @@ TEST(PodClass, ThePodAsThePatchMadeItNeedsNoOther) {
   const std::string metadata =
       R"("name":"p","labels":{"subak.gpu/account":"ml.vision","subak.gpu/job":"p",)"
       R"("subak.gpu/user":"ana"},"annotations":{"subak.gpu/own-priority":"500",)"
-      R"("subak.gpu/own-priority-class":"high"})";
+      R"("subak.gpu/own-priority-class":"high","subak.gpu/created-by":"ana"})";
   const Decision d = create(kOurs + R"(,"schedulingGates":[{"name":"subak.gpu/queue"}])", metadata);
   EXPECT_EQ(d.because, Because::kUnchanged);
   EXPECT_EQ(d.patch, "");

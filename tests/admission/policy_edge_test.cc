@@ -83,9 +83,11 @@ TEST(PolicyWithoutView, TheRestIsLeftAlone) {
       blind(pod(container(kGpu, "1"), mirror), Endpoint::kMutate, {}, "team-a", "system:node:n1")
           .because,
       Because::kMirrorPod);
-  const std::string gated = pod(
-      container(kGpu, "1"), R"("name":"p","labels":{"subak.gpu/user":"ana","subak.gpu/job":"p"})",
-      R"(,"schedulingGates":[{"name":"subak.gpu/queue"}])");
+  const std::string gated =
+      pod(container(kGpu, "1"),
+          R"("name":"p","labels":{"subak.gpu/user":"ana","subak.gpu/job":"p"},)"
+          R"("annotations":{"subak.gpu/created-by":"ana"})",
+          R"(,"schedulingGates":[{"name":"subak.gpu/queue"}])");
   EXPECT_EQ(blind(gated).patch, "") << "the same pod again";
 }
 
@@ -256,7 +258,7 @@ TEST(PolicyClaims, AreGatedWithThatReason) {
   EXPECT_EQ(d.verdict, Verdict::kPatched);
   EXPECT_EQ(d.because, Because::kDeviceClaim);
   EXPECT_THAT(d.patch, HasSubstr(R"("value":[{"name":"subak.gpu/queue"}])"));
-  EXPECT_THAT(d.patch, HasSubstr(R"({"subak.gpu/status":"DeviceClaim: spec.resourceClaims asks)"));
+  EXPECT_THAT(d.patch, HasSubstr(R"("subak.gpu/status":"DeviceClaim: spec.resourceClaims asks)"));
   EXPECT_THAT(d.warnings.at(0), HasSubstr("waits until Subak knows"));
   const Decision beside = create(pod(container(kGpu, "1"), kName, kClaim));
   EXPECT_EQ(beside.because, Because::kDeviceClaim);
@@ -266,7 +268,8 @@ TEST(PolicyClaims, AreGatedWithThatReason) {
   const Decision again =
       create(pod("{}",
                  R"("name":"p","labels":{"subak.gpu/account":"ml.vision","subak.gpu/job":"p",)"
-                 R"("subak.gpu/user":"ana"},"annotations":{"subak.gpu/status":"x"})",
+                 R"("subak.gpu/user":"ana"},"annotations":{"subak.gpu/status":"x",)"
+                 R"("subak.gpu/created-by":"ana"})",
                  kClaim + R"(,"schedulingGates":[{"name":"subak.gpu/queue"}])"));
   EXPECT_EQ(again.patch, "");
 }

@@ -40,6 +40,7 @@ TEST(Policy, GatesAGpuPod) {
   EXPECT_EQ(d.patch,
             R"([{"op":"add","path":"/metadata/labels","value":{"subak.gpu/account":"ml.vision",)"
             R"("subak.gpu/job":"p","subak.gpu/user":"ana"}},)"
+            R"({"op":"add","path":"/metadata/annotations","value":{"subak.gpu/created-by":"ana"}},)"
             R"({"op":"add","path":"/spec/schedulingGates","value":[{"name":"subak.gpu/queue"}]}])");
   EXPECT_TRUE(d.warnings.empty());
 }
@@ -54,7 +55,8 @@ TEST(Policy, KeepsWhatIsThere) {
 TEST(Policy, TheSamePodAgainGetsNoPatch) {
   const std::string done = pod(
       container(kGpu, "1"),
-      R"("name":"p","labels":{"subak.gpu/account":"ml.vision","subak.gpu/job":"p","subak.gpu/user":"ana"})",
+      R"("name":"p","labels":{"subak.gpu/account":"ml.vision","subak.gpu/job":"p","subak.gpu/user":"ana"},)"
+      R"("annotations":{"subak.gpu/created-by":"ana"})",
       R"(,"schedulingGates":[{"name":"subak.gpu/queue"}])");
   for (const Endpoint e : {Endpoint::kMutate, Endpoint::kValidate}) {
     const Decision d = decide_text(review_text(done), e);
@@ -73,7 +75,7 @@ TEST(Policy, UsersThatAreNoLabelsBecomeAnnotations) {
   const Decision d = create(pod(container(kGpu, "1")), "team-a", "ana@example.com");
   EXPECT_THAT(
       d.patch,
-      HasSubstr(R"("path":"/metadata/annotations","value":{"subak.gpu/user":"ana@example.com"})"));
+      HasSubstr(R"("path":"/metadata/annotations","value":{"subak.gpu/user":"ana@example.com",)"));
   EXPECT_THAT(create(pod(container(kGpu, "1")), "team-a", "oidc:ana").patch, HasSubstr("oidc-ana"));
 }
 

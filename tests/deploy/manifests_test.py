@@ -47,10 +47,11 @@ def check_webhook(name, kind, hook, exempt):
     check(hook["sideEffects"] == "None" and hook["admissionReviewVersions"] == ["v1"], f"{where}: versions, side effects")
     check(1 <= hook["timeoutSeconds"] <= 2, f"{where}: timeoutSeconds")
     url = hook["clientConfig"]["url"]
-    wanted = "/mutate/" if kind.startswith("Mutating") else "/validate/"
+    stamps = hook["name"] == "stamp.subak.gpu"
+    wanted = "/stamp/" if stamps else "/mutate/" if kind.startswith("Mutating") else "/validate/"
     check(url == "https://HOST:9443" + wanted + "CLUSTER", f"{where}: url {url}")
     asked, left_out = hook["namespaceSelector"]["matchExpressions"]
-    holds = hook["failurePolicy"] == "Fail"
+    holds = hook["failurePolicy"] == "Fail" or stamps
     label = {"key": "subak.gpu/managed", "operator": "In", "values": ["true" if holds else "warn"]}
     check(asked == label, f"{where}: {asked}")
     check(hook["failurePolicy"] in ("Fail", "Ignore"), f"{where}: failurePolicy")
@@ -172,7 +173,7 @@ def check_printed(subak, subakd):
             for hook in document.get("webhooks", []):
                 client = hook["clientConfig"]
                 check(base64.b64decode(client["caBundle"]).startswith(b"-----BEGIN"), f"{version}: caBundle")
-                check(re.fullmatch("https://10.0.0.5:9443/(mutate|validate)/fleet-1", client["url"]), client["url"])
+                check(re.fullmatch("https://10.0.0.5:9443/(mutate|validate|stamp)/fleet-1", client["url"]), client["url"])
                 hooks[version, hook["name"]] = hook["failurePolicy"]
     for name in ("mutate.subak.gpu", "validate.subak.gpu"):
         check((hooks["1.30", name], hooks["1.36", name]) == ("Fail", "Ignore"), f"{name}: {hooks}")
@@ -183,7 +184,7 @@ def check_printed(subak, subakd):
     for document in inside:
         for hook in document.get("webhooks", []):
             path = hook["clientConfig"]["service"]["path"]
-            check(path in ("/mutate/main", "/validate/main"), path)
+            check(path in ("/mutate/main", "/validate/main", "/stamp/main"), path)
         if document["kind"] in ("FlowSchema", "ClusterRoleBinding"):
             check("sub@k" in str(document), f"{document['kind']}: for whom")
 
@@ -229,7 +230,7 @@ def main():
     check(set(re.findall(r"g\.name == '([^']*)'", text)) == {gate}, "the gate's name")
     policies = {(d["kind"], d["metadata"]["name"]) for _, d in documents if d["kind"].endswith("AdmissionPolicy")}
     bound = {(d["kind"][:-7], d["spec"]["policyName"]) for _, d in documents if d["kind"].endswith("PolicyBinding")}
-    check(policies == bound and len(policies) == 8, f"policies {policies}, bound {bound}")
+    check(policies == bound and len(policies) == 10, f"policies {policies}, bound {bound}")
     for _, document in documents:
         if document["kind"].endswith("PolicyBinding") and document["metadata"]["name"] not in ("subak-namespace", "subak-self", "subak-self-jobs", "subak-self-domains"):
             where = document["spec"]["matchResources"]["namespaceSelector"]

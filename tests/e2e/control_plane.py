@@ -29,7 +29,7 @@ USERS = {  # name: subject
     "controllers": "/CN=system:kube-controller-manager",
     "scheduler": "/CN=system:kube-scheduler",
     "kubelet": "/O=system:masters/CN=e2e-kubelet",
-    "operators": "/O=system:masters/CN=e2e-operators",
+    "operators": "/O=system:masters/CN=system:serviceaccount:e2e-operators:manager",
     "ana": "/O=ml/CN=ana",
     "bob": "/O=ml/CN=bob",
     "breakglass": "/O=subak:break-glass/CN=carol",
@@ -40,7 +40,7 @@ AUDIT_POLICY = {
     "kind": "Policy",
     "omitStages": ["RequestReceived"],
     "rules": [
-        {"level": "None", "users": ["e2e-kubelet", "e2e-operators", "system:apiserver"]},
+        {"level": "None", "users": ["e2e-kubelet", "system:serviceaccount:e2e-operators:manager", "system:apiserver"]},
         {"level": "Metadata", "verbs": ["create", "update", "patch", "delete", "deletecollection"]},
         {"level": "None"},
     ],

@@ -39,6 +39,7 @@ import cases_faults  # noqa: E402, F401
 import cases_jobs  # noqa: E402, F401
 import cases_judges  # noqa: E402, F401
 import cases_kinds  # noqa: E402, F401
+import cases_makers  # noqa: E402, F401
 import cases_mig  # noqa: E402, F401
 import cases_modes  # noqa: E402, F401
 import cases_neighbours  # noqa: E402, F401

@@ -14,7 +14,7 @@ const OwnerKindRow* row_of_object(json::Value object) {
   const auto kind = json::text(object, "kind");
   const OwnerKindRow* row = find_owner_kind(json::text(object, "apiVersion"), kind);
   if (const auto known = enum_from<OwnerKind>(kind); row == nullptr && known) row = &row_of(*known);
-  return row == nullptr || row->watch == OwnerWatch::kNever ? nullptr : row;
+  return row;
 }
 
 constexpr TimeMs kNow = 1'800'000'000'000;

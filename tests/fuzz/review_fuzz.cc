@@ -39,6 +39,11 @@ void check_answer(const View& view, std::string_view uid, const Review& review, 
   simdjson::dom::parser check;
   simdjson::dom::element ignored;
   assert(check.parse(answer).get(ignored) == simdjson::SUCCESS);
+  Decision stamp = decide_stamp(review);
+  assert(stamp.verdict != Verdict::kDenied &&
+         (stamp.verdict == Verdict::kPatched) == !stamp.patch.empty());
+  const std::string stamped = write_answer(uid, std::move(stamp).answer());
+  assert(check.parse(stamped).get(ignored) == simdjson::SUCCESS);
 }
 
 // Eight times the bytes, eight times the work. Processor time is not exact, so only three times

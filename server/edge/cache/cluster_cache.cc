@@ -171,7 +171,8 @@ void ClusterCache::see_pod(const WatchEvent& event, std::int64_t monotonic_ms, b
   see_operand(uid, pod, event);
   const bool has_claims = !pod.claims.device.empty();  // such a pod may pay later
   PodWait waits = needs_.add_to(pod, event.object);
-  const bool unsure = with_owner && pod.asks_gpu() && !find_gang(owners_, pod, entry);
+  const bool unsure = with_owner && pod.asks_gpu() &&
+                      (!find_gang(owners_, pod, entry) || !owners_.awaited_maker(pod).empty());
   if (unsure && waits_for_owner(pod, event, monotonic_ms)) return;
   orphans_.forget(uid);
   outdate_gangs(see_member(non_gpu_members_, uid, pod, event.kind, waits));
@@ -179,6 +180,7 @@ void ClusterCache::see_pod(const WatchEvent& event, std::int64_t monotonic_ms, b
   if (pod.asks_gpu()) hold_unsized(pod);
   domains_.recognise(pod);
   PodRecord record = pod_record(pod, !other_manager_of(pod, other_schedulers_).empty());
+  record.user = owners_.maker_of(pod);  // a template may name anybody
   if (record.ended == Cause::kNone)
     change_payer(uid, entry, pod, record, needs_.claims(), outbox_, marks_);
   if (event.kind == WatchKind::kDeleted && record.ended == Cause::kNone) {

@@ -154,7 +154,7 @@ bool find_gang(const OwnerCache& owners, Pod& pod, PodEntry& entry) {
 
 bool has_read_owner(const OwnerCache& owners, const Pod& pod) {
   const OwnerKindRow* const row = find_owner_kind(pod.owner.api_version, pod.owner.kind);
-  return row != nullptr && owners.is_known(row->kind);
+  return row != nullptr && row->watch != OwnerWatch::kForMaker && owners.is_known(row->kind);
 }
 
 bool is_left_out(const OwnerCache& owners, const PodEntry& entry) {
@@ -184,6 +184,8 @@ std::vector<std::string> awaited_owners(const OwnerCache& owners, const Pod& pod
     return {namespaced_name(pod.ns, set)};
   }
   std::vector<std::string> awaited;
+  if (std::string maker = owners.awaited_maker(pod); !maker.empty())
+    awaited.push_back(std::move(maker));
   for (const PodGroupRef& ref : pod_groups_of(pod)) {
     if (owners.is_known(ref.kind)) awaited.push_back(group_key(ref.kind, pod.ns, ref.name));
   }

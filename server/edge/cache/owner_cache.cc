@@ -8,6 +8,7 @@
 #include "core/must.h"
 #include "core/names.h"
 #include "core/text.h"
+#include "kube/owners/maker.h"
 
 namespace subak {
 namespace {
@@ -54,7 +55,8 @@ std::string group_key(OwnerKind kind, std::string_view ns, std::string_view name
 std::vector<std::string> owner_collections() {
   std::vector<std::string> paths;
   for (const OwnerKindRow& row : owner_kinds()) {
-    if (row.watch != OwnerWatch::kNever) paths.push_back(collection_of(row, row.versions.front()));
+    if (row.watch != OwnerWatch::kForMaker)
+      paths.push_back(collection_of(row, row.versions.front()));
   }
   return paths;
 }
@@ -133,6 +135,11 @@ OwnerCache::Seen OwnerCache::see(const WatchEvent& event, const std::string& col
     drop(seen);
     return seen;
   }
+  const bool maker_changed = see_maker(event, *row, seen.uid);
+  if (row->watch == OwnerWatch::kForMaker) {
+    seen.outdates = maker_changed;
+    return seen;
+  }
   OwnerEntry& entry = entries_[seen.uid];
   entry.row = row;
   entry.ns = ns;
@@ -157,11 +164,12 @@ OwnerCache::Seen OwnerCache::see(const WatchEvent& event, const std::string& col
   } else {
     marked_.insert(seen.uid);
   }
-  seen.outdates = seen.outdates || before != said();
+  seen.outdates = seen.outdates || maker_changed || before != said();
   return seen;
 }
 
 void OwnerCache::drop(Seen& seen) {
+  makers_.erase(seen.uid);
   entries_.erase(seen.uid);
   marked_.erase(seen.uid);
   const auto is_its = [&](const auto& named) { return named.second == seen.uid; };
@@ -196,11 +204,64 @@ void OwnerCache::complete(const std::string& collection) {
   std::erase_if(entries_, [&](const auto& one) {
     return one.second.row == row && one.second.list != lists_.at(row->kind);
   });
+  std::erase_if(makers_, [&](const auto& one) {
+    return one.second.row == row && one.second.list != lists_.at(row->kind);
+  });
   std::erase_if(marked_, [&](const std::string& uid) { return !entries_.contains(uid); });
   const auto is_gone = [&](const auto& named) { return !entries_.contains(named.second); };
   std::erase_if(worker_sets_, is_gone);
   std::erase_if(groups_, is_gone);
 }
+
+// A new owner without pods changes nothing: pods that await it are read again anyway.
+bool OwnerCache::see_maker(const WatchEvent& event, const OwnerKindRow& row,
+                           const std::string& uid) {
+  Maker maker;
+  maker.row = &row;
+  maker.list = lists_[row.kind];
+  if (const auto metadata = json::member(event.object, "metadata")) {
+    maker.created_by = json::text_in(*metadata, "annotations", names::kCreatedBy);
+    if (const auto owners = json::member(*metadata, "ownerReferences")) {
+      json::each_item(*owners, [&](std::size_t, json::Value owner) {
+        if (!json::boolean(owner, "controller")) return;
+        maker.parent = json::text(owner, "uid");
+        maker.parent_row =
+            find_owner_kind(json::text(owner, "apiVersion"), json::text(owner, "kind"));
+      });
+    }
+  }
+  const auto [at, is_new] = makers_.try_emplace(uid);
+  const bool changed =
+      !is_new && (at->second.created_by != maker.created_by || at->second.parent != maker.parent);
+  at->second = std::move(maker);
+  return changed;
+}
+
+OwnerCache::Ancestry OwnerCache::ancestry_of(const Pod& pod) const {
+  constexpr int kMostLevels = 8;  // a circle of owners ends the walk
+  Ancestry walk{std::string(find_text(pod.annotations, names::kCreatedBy)), {}};
+  std::string uid(pod.owner.uid);
+  const OwnerKindRow* row = find_owner_kind(pod.owner.api_version, pod.owner.kind);
+  for (int level = 0; level < kMostLevels; ++level) {
+    if (!may_be_controller(walk.created_by, pod.ns) || uid.empty()) return walk;
+    const auto owner = makers_.find(uid);
+    if (owner == makers_.end()) {
+      if (row != nullptr && is_known(row->kind)) walk.awaited = uid;
+      walk.created_by.clear();
+      return walk;
+    }
+    walk.created_by = owner->second.created_by;
+    uid = owner->second.parent;
+    row = owner->second.parent_row;
+  }
+  return {};
+}
+
+std::string OwnerCache::maker_of(const Pod& pod) const {
+  return person_name(ancestry_of(pod).created_by);
+}
+
+std::string OwnerCache::awaited_maker(const Pod& pod) const { return ancestry_of(pod).awaited; }
 
 const OwnerEntry* OwnerCache::find(const std::string& uid) const {
   const auto found = entries_.find(uid);

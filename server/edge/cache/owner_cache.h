@@ -58,6 +58,12 @@ class OwnerCache {
   std::string worker_set(const std::string& name) const;
   // Returns the uid of the PodGroup or Workload with this group_key(); empty: it does not exist.
   std::string group(const std::string& key) const;
+  // Returns the person that made the pod (person_name()). If a controller created the pod, this is
+  // the person that created its owner, and so on up to the topmost owner. Empty: no annotation
+  // names::kCreatedBy says so, or no person made it.
+  std::string maker_of(const Pod& pod) const;
+  // Returns the uid of an owner that maker_of() needs and a watch will bring soon. Empty: none.
+  std::string awaited_maker(const Pod& pod) const;
   // Returns the owners with Subak's mark (annotation subak.gpu/suspended).
   const std::set<std::string>& marked() const { return marked_; }
   // Returns the uids of the owners that this owner controls directly, such as the Jobs of a JobSet.
@@ -67,11 +73,36 @@ class OwnerCache {
  private:
   // Fills `entry` from the object.
   void read(const WatchEvent& event, OwnerEntry& entry) const;
+  // Who created an owner, and its controller. Also of kinds that have no OwnerEntry.
+  struct Maker {
+    const OwnerKindRow* row = nullptr;
+    // The annotation names::kCreatedBy; empty: none.
+    std::string created_by;
+    // The uid and the kind of the owner's own controller. The uid is empty if there is none, and
+    // the kind is nullptr if Subak does not read it.
+    std::string parent;
+    const OwnerKindRow* parent_row = nullptr;
+    // As OwnerEntry::list.
+    std::uint32_t list = 0;
+    friend bool operator==(const Maker&, const Maker&) = default;
+  };
+  // The owners of a pod, from the nearest to the topmost, as far as a controller created each of
+  // them.
+  struct Ancestry {
+    // The name of the caller that created the last object of the walk; empty: not known.
+    std::string created_by;
+    // The uid of the next owner, if it is not known yet.
+    std::string awaited;
+  };
+  Ancestry ancestry_of(const Pod& pod) const;
+  // Updates `makers_` from the object. Returns true if something changed.
+  bool see_maker(const WatchEvent& event, const OwnerKindRow& row, const std::string& uid);
   // Takes the deletion of an owner into `seen`.
   void drop(Seen& seen);
 
   const ExtraGpuResources& extra_;
   std::map<std::string, OwnerEntry> entries_;       // by uid
+  std::map<std::string, Maker> makers_;             // by uid
   std::map<std::string, std::string> worker_sets_;  // their uids, by "namespace/name"
   std::map<std::string, std::string> groups_;       // their uids, by group_key()
   std::set<std::string> marked_;

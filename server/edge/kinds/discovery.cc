@@ -11,7 +11,7 @@ namespace subak {
 KindDiscovery::KindDiscovery(KubeApi& api, std::function<std::int64_t()> now)
     : api_(api), now_(std::move(now)) {
   for (const OwnerKindRow& row : owner_kinds()) {
-    if (row.watch == OwnerWatch::kNever || row.watch == OwnerWatch::kAlways) continue;
+    if (row.watch == OwnerWatch::kAlways) continue;
     for (const std::string_view version : row.versions) {
       if (version.empty() || find(row.group, version) != nullptr) continue;
       Version& of = versions_.emplace_back();
@@ -91,7 +91,6 @@ bool KindDiscovery::is_answered() const {
 
 std::string KindDiscovery::collection(OwnerKind kind) const {
   const OwnerKindRow& row = row_of(kind);
-  if (row.watch == OwnerWatch::kNever) return {};
   if (row.watch == OwnerWatch::kAlways) return collection_of(row, row.versions.front());
   bool all_known = true;
   for (const std::string_view version : row.versions) {

@@ -1,0 +1,24 @@
+// Who made an object, from the annotation subak.gpu/created-by (docs/design/0121).
+// Threads: any; pure functions.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+namespace subak {
+
+// Returns a user name as Subak writes it: other characters than A-Z a-z 0-9 . _ - @ become "-". A
+// name longer than kMaxNameBytes is cut, and a hash at its end makes it unique again. Empty for
+// names that begin with "system:", as those of service accounts.
+std::string person_name(std::string_view username);
+
+// Returns the value of the annotation for a caller with this user name: the name itself. A name of
+// more than limits::kMaxTextBytes is cut as by person_name().
+std::string stamp_of(std::string_view username);
+
+// True if the user name may belong to a controller that creates objects for others: it begins with
+// "system:", and is no service account of the object's own namespace. Users of the namespace may
+// have the token of such an account.
+bool may_be_controller(std::string_view username, std::string_view ns);
+
+}  // namespace subak
