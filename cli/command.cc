@@ -260,6 +260,11 @@ void Command::hide() { app_of(app_)->group(""); }
 
 void Command::run(Run run) { tree_->runs[app_of(app_)] = std::move(run); }
 
+void Command::run_alone(Run alone) {
+  app_of(app_)->require_subcommand(0, 1);
+  run(std::move(alone));
+}
+
 Parser::Parser(const std::string& name, const std::string& about)
     : tree_(std::make_unique<Command::Tree>()) {
   tree_->app.name(name);

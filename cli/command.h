@@ -48,7 +48,8 @@ class Command {
   using Run = std::function<int(Session&)>;
   struct Tree;
 
-  // Adds a command below this one. A command that has other commands below it cannot run by itself.
+  // Adds a command below this one. A command that has other commands below it cannot run by itself,
+  // unless run_alone() says what it does.
   Command add(const std::string& name, const std::string& help);
 
   // Add positional arguments, in the order of the calls. The parser writes `value` only if the user
@@ -98,6 +99,9 @@ class Command {
 
   // Sets what the command does. Each command without commands below it needs such a function.
   void run(Run run);
+  // Does the same for a command with commands below it: it runs if the user names none of these.
+  // Call it after all calls of add().
+  void run_alone(Run run);
 
  private:
   friend class Parser;

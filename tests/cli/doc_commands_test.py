@@ -52,11 +52,14 @@ class Commands:
         part = re.search(r"^Subcommands:\n((?:  .*\n?)+)", self.help(*path), re.M)
         return re.findall(r"^  ([a-z][\w-]*)", part.group(1), re.M) if part else []
 
+    def takes_value(self, path, flag):
+        return bool(path) and flag.startswith("--") and re.search(rf"{re.escape(flag)} [A-Z]", self.help(*path)) is not None
+
     def complaint(self, words):
         """What is wrong with `subak WORDS`; None: nothing."""
         path, before = [], ""
         for word in words:
-            is_value = before in _GLOBAL_WITH_VALUE
+            is_value = before in _GLOBAL_WITH_VALUE or self.takes_value(path, before)
             before = word
             if self.children(*path) and not word.startswith("-") and not is_value:
                 if word not in self.children(*path):

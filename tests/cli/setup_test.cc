@@ -60,14 +60,14 @@ TEST(Manifests, WhatTheApiServerCanIsLeftToIt) {
   o.kubernetes_minor = 29;
   EXPECT_EQ(count(print(o), "kind: ValidatingAdmissionPolicy\n"), 0U);
   EXPECT_EQ(count(print(o), "name: subak-update\n"), 1U);
-  EXPECT_EQ(count(print(o), "failurePolicy: Ignore"), 2U);  // of warn
+  EXPECT_EQ(count(print(o), "failurePolicy: Ignore"), 3U);  // of warn and stamp
   o.kubernetes_minor = 30;
   EXPECT_GT(count(print(o), "kind: ValidatingAdmissionPolicy\n"), 3U);
   EXPECT_EQ(count(print(o), "kind: MutatingAdmissionPolicy\n"), 0U);
-  EXPECT_EQ(count(print(o), "failurePolicy: Ignore"), 2U);
+  EXPECT_EQ(count(print(o), "failurePolicy: Ignore"), 3U);
   o.kubernetes_minor = 36;
-  EXPECT_EQ(count(print(o), "kind: MutatingAdmissionPolicy\n"), 1U);
-  EXPECT_EQ(count(print(o), "failurePolicy: Ignore"), 4U);
+  EXPECT_EQ(count(print(o), "kind: MutatingAdmissionPolicy\n"), 2U);
+  EXPECT_EQ(count(print(o), "failurePolicy: Ignore"), 5U);
 }
 
 TEST(Manifests, WhoIsTrustedAndWhatCounts) {
