@@ -110,6 +110,12 @@ inline constexpr std::size_t kClaimStepsOfGang = 8;
 inline constexpr DurationMs kClaimPatienceMs = kMinuteMs;  // after the grace; then others end
 // Jobs of one cluster that have reserved nodes at one time. A policy with more is refused.
 inline constexpr std::uint32_t kMaxReserveJobs = 64;
+// Parked owners (docs/design/0119). kMaxParkAfter: the largest QueueSettings::park_after. Pods that
+// differ from their template end the job's holds after kMisfitHoldMs. A suspended owner that has
+// pods for kIgnoredSuspendMs is resumed. An owner may come back to the parked state kMaxParkings
+// times.
+inline constexpr std::uint32_t kMaxParkAfter = 1'000'000, kMaxParkings = 3;
+inline constexpr DurationMs kMisfitHoldMs = 10 * kSecondMs, kIgnoredSuspendMs = 8 * kSecondMs;
 
 // Up to this many live jobs and nodes, a read runs a dry-run pass on a copy to say which jobs
 // start. With more, the read reports that no pass has evaluated the jobs yet.

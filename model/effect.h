@@ -159,6 +159,10 @@ struct Effect {
   Preemption preemption{};
   // Only for kOpenGate, while the policy lets jobs within quota reclaim GPUs.
   Loan loan{};
+  // The uid of the owner of a parked job (docs/design/0119); else empty. For kOpenGate: the edge
+  // resumes this owner, and `pods` has the pods that have come so far, perhaps none. For kEvict:
+  // the owner stays suspended, and Subak does not resume it any more.
+  std::string owner{};
   template <class V>
   void fields(V& v) {
     v(1, "kind", kind);
@@ -172,6 +176,7 @@ struct Effect {
     v(9, "keep_closed", keep_closed);
     v(10, "preemption", preemption);
     v(11, "loan", loan);
+    v(12, "owner", owner);
   }
   friend bool operator==(const Effect&, const Effect&) = default;
 };

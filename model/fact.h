@@ -422,6 +422,22 @@ struct TimeLeapt {
   }
 };
 
+// A job of pods is parked, or is no longer parked. If a waiting job is resumed, its expected pods
+// are no longer expected: they come as any other pods.
+struct JobParked {
+  static constexpr std::string_view kName = "job_parked";
+  JobId id;
+  Parking to = Parking::kNone;
+  // The new end of the holds of a starting job. 0: the holds end as before.
+  TimeMs until_ms = 0;
+  template <class V>
+  void fields(V& v) {
+    v(1, "id", id);
+    v(2, "to", to);
+    v(3, "until_ms", until_ms);
+  }
+};
+
 // All kinds, in the order of their durable numbers.
 using Kinds = std::variant<
     ClusterSet, ClusterSynced, NodeSet, NodeRemoved, PolicySet, AccountSet, AccountDeleted,
@@ -431,7 +447,7 @@ using Kinds = std::variant<
     NodeBackedOff, Finalized, ClockAccepted, ClusterRemoved, PodChanged, NodeLoad, PodSeated,
     PodGated, GangEmptied, JobAssigned, ClusterSeen, NamespaceLabelled, PodsExpected, EndRefused,
     JobOverran, TimeLeapt, PodsRanked, SchedulerRefused, RefusalsForgotten, GangResized, Claimed,
-    BudgetPeriodSet, CivilEndsSet, BudgetReached, AccountMoved, ReadyTimedOut>;
+    BudgetPeriodSet, CivilEndsSet, BudgetReached, AccountMoved, ReadyTimedOut, JobParked>;
 
 // One fact of any kind, used like a variant. bodies.cc defines copy, move and destruction, because
 // inline code for them in every file took a quarter of the time of a clean build.

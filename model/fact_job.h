@@ -50,9 +50,15 @@ struct JobCreated {
   std::string owner;  // for a gang: PodRecord::owner
   // The account and user that the job's pods name, while the job has no account.
   std::string account, user;
-  // For a job of pods: the account was draining when the job came. The job is queued only after a
-  // JobAssigned fact sets `awaits_resume` to false.
-  bool awaits_resume = false;
+  // For a job of pods: what it waits for beside its turn.
+  struct Waits {
+    // The account was draining when the job came. The job is queued only after a JobAssigned fact
+    // sets `awaits_resume` to false.
+    bool awaits_resume = false;
+    Parking parking = Parking::kNone;
+    friend bool operator==(const Waits&, const Waits&) = default;
+  };
+  Waits waits;
   // For a gang: PodRecord::replaced_alone. For a single pod: true if the pod's gang started without
   // the pod.
   bool replaced_alone = false;
@@ -75,10 +81,11 @@ struct JobCreated {
     v(13, "owner", owner);
     v(14, "account", account);
     v(15, "user", user);
-    v(16, "awaits_resume", awaits_resume);
+    v(16, "awaits_resume", waits.awaits_resume);
     v(17, "replaced_alone", replaced_alone);
     v(18, "grace_ms", grace_ms);
     v(19, "has_class", has_class);
+    v(20, "parking", waits.parking);
   }
   friend bool operator==(const JobCreated&, const JobCreated&) = default;
 };

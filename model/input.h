@@ -353,7 +353,7 @@ using Kinds = std::variant<SetCluster, ImportNodes, DrainNode, SetPolicy, SetAcc
                            NodeGone, PodSeen, PodBound, PodRunning, PodGone, Tick, Pass, Restarted,
                            Finalize, AcceptClock, DeleteCluster, CallDenied, PodRefused, SeenUntil,
                            NamespaceSeen, GangGone, GangSeen, ClockWrong, ApplyAccounts,
-                           HalfLifeRead, TellCivilEnds, MoveAccount>;
+                           HalfLifeRead, TellCivilEnds, MoveAccount, OwnerSeen>;
 
 // One input of any kind. bodies.cc defines copy, move and destruction, as for fact::Body.
 struct Body : Kinds {

@@ -155,6 +155,20 @@ struct PodRef {
   friend bool operator==(const PodRef&, const PodRef&) = default;
 };
 
+// What an edge says of an owner that Subak suspended.
+enum class ParkedOwner : std::uint8_t {
+  // The owner is suspended by Subak.
+  kParked,
+  // The owner is not suspended, so its pods come.
+  kResumed,
+  // The owner is gone, has ended, or is suspended by a person, so no pods come.
+  kGone,
+};
+template <>
+struct EnumText<ParkedOwner> {
+  static constexpr std::array<std::string_view, 3> names{"parked", "resumed", "gone"};
+};
+
 namespace in {
 
 // A list of the cluster begins, and with it a session. Input::session must be newer than the last
@@ -412,6 +426,35 @@ struct SeenUntil {
   void fields(V& v) {
     v(1, "cluster", cluster);
     v(2, "at_ms", at_ms);
+  }
+};
+
+// An owner of pods that Subak suspended (kParked) waits as a job whose pods do not exist. The other
+// states say that a reported owner is no longer parked. They change nothing without such a job. The
+// engine matches the owner with the job by `pod.owner`.
+// kParked is ignored in a namespace that is not enforced. A repeated report may change the pods of
+// a waiting job. An owner that a list does not name counts as resumed.
+// Refused as kInvalid if `pod` has no uid, namespace, name or owner, or if a pod asks for no GPUs.
+// It is also refused if `groups` has another number of pods than `pod.gang_size`. Refused as
+// kExhausted (`queue`) if too many jobs wait, or if pods of the owner exist. The edge then reports
+// the owner again.
+struct OwnerSeen {
+  static constexpr std::string_view kName = "owner_seen";
+  std::string cluster;
+  ParkedOwner state = ParkedOwner::kParked;
+  // The pods as the owner's template describes them. `uid` and `owner` are the uid of the owner,
+  // and `name` is its name. `gang` and `gang_size` are set if all its pods start together. Else
+  // `gang_size` is 1: the job waits for the first pod, and each later pod is a job of its own. If
+  // `state` is not kParked, only `ns`, `name`, `uid` and `owner` are used.
+  PodRecord pod;
+  // The pods in order of rank. Empty if `state` is not kParked.
+  std::vector<PodGroup> groups;
+  template <class V>
+  void fields(V& v) {
+    v(1, "cluster", cluster);
+    v(2, "state", state);
+    v(3, "pod", pod);
+    v(4, "groups", groups);
   }
 };
 

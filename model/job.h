@@ -264,4 +264,18 @@ const RejectionRule& rule_of(RejectionKind kind);
 // about the node.
 std::string explain_rejection(const Rejection& rejection);
 
+// Whether the pods of a job wait for their owner to be resumed.
+enum class Parking : std::uint8_t {
+  // No: the job's pods came gated, or the job is one of the API.
+  kNone,
+  // Subak suspended the owner. Its pods come when it is resumed.
+  kParked,
+  // The owner was parked and is no longer suspended. Its pods come, or have come.
+  kResumed,
+};
+template <>
+struct EnumText<Parking> {
+  static constexpr std::array<std::string_view, 3> names{"none", "parked", "resumed"};
+};
+
 }  // namespace subak

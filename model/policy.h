@@ -121,6 +121,16 @@ struct BookPolicy {
   friend bool operator==(const BookPolicy&, const BookPolicy&) = default;
 };
 
+// Bounds of what waits.
+struct QueueSettings {
+  // The most jobs of a cluster with a reservation at one time; 0 = none.
+  std::uint32_t reserve_jobs = 4;
+  // Once this many gated pods of an account wait in a cluster, new owners of pods are parked
+  // (docs/design/0119). 0 = each owner is parked.
+  std::uint32_t park_after = 1'000;
+  friend bool operator==(const QueueSettings&, const QueueSettings&) = default;
+};
+
 // The policy: the settings that all decisions use. One input sets all settings at once
 // (in::SetPolicy, which refuses numbers out of range). docs/design has a page for most settings.
 struct Policy {
@@ -143,8 +153,7 @@ struct Policy {
   // The planned run time of a job without a time limit. Subak doubles the job's planned run time
   // each time that the job runs longer. 0 = no run time is planned.
   DurationMs default_time_limit_ms = kDayMs;
-  // The most jobs of a cluster with a reservation at one time; 0 = none.
-  std::uint32_t reserve_jobs = 4;
+  QueueSettings queue;
   GangSettings gangs;
   GpuHeadroom gpu_headroom;
   // Whether jobs within quota take GPUs back from jobs that borrow them (docs/design/0084). This
@@ -176,7 +185,7 @@ struct Policy {
     v(8, "enforce_time_limits", enforce_time_limits);
     v(9, "time_limit_grace_ms", time_limit_grace_ms);
     v(10, "default_time_limit_ms", default_time_limit_ms);
-    v(11, "reserve_jobs", reserve_jobs);
+    v(11, "reserve_jobs", queue.reserve_jobs);
     v(12, "keep_whole", gangs.keep_whole);
     v(13, "clique_gangs", gangs.clique_gangs);
     v(14, "cpu_per_gpu_milli", gpu_headroom.cpu_milli);
@@ -194,6 +203,7 @@ struct Policy {
     v(26, "month_open_days", books.months.open_days);
     v(27, "months_closed_until_ms", books.months.closed_until_ms);
     v(28, "ready_within_ms", gangs.ready_within_ms);
+    v(29, "park_after", queue.park_after);
   }
   friend bool operator==(const Policy&, const Policy&) = default;
 };

@@ -44,7 +44,7 @@ Result<Policy> make_policy(const SimOptions& options, const std::string& name) {
     return Error{ErrorCode::kInvalid, "reserve-jobs", std::to_string(options.reserve_jobs),
                  "at most " + std::to_string(limits::kMaxReserveJobs)};
   }
-  policy.reserve_jobs = static_cast<std::uint32_t>(options.reserve_jobs);
+  policy.queue.reserve_jobs = static_cast<std::uint32_t>(options.reserve_jobs);
   if (!options.quota.min_run.empty()) {
     const auto min_run = parse_duration(options.quota.min_run, "reclaim-min-run");
     if (!min_run.ok()) return min_run.error();
@@ -60,12 +60,12 @@ Result<Policy> make_policy(const SimOptions& options, const std::string& name) {
 // Returns the policy with one element of --backfill applied.
 Result<Policy> with_backfill(Policy policy, const std::string& word) {
   if (word == "none") {
-    policy.reserve_jobs = 0;
+    policy.queue.reserve_jobs = 0;
   } else if (word == "easy") {
-    policy.reserve_jobs = 1;
+    policy.queue.reserve_jobs = 1;
     policy.patience_ms = 1;
   } else if (word == "all") {
-    policy.reserve_jobs = limits::kMaxReserveJobs;
+    policy.queue.reserve_jobs = limits::kMaxReserveJobs;
     policy.patience_ms = 1;
   } else if (word != "reserve") {
     return Error{ErrorCode::kInvalid, "backfill", word, "none, easy, reserve or all"};

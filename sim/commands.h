@@ -47,8 +47,8 @@ struct SimOptions {
   std::string half_life = "7d";
   // --patience: Policy::patience_ms, as a duration. Empty: the policy's default.
   std::string patience;
-  // --reserve-jobs: Policy::reserve_jobs.
-  std::uint64_t reserve_jobs = Policy().reserve_jobs;
+  // --reserve-jobs: QueueSettings::reserve_jobs.
+  std::uint64_t reserve_jobs = Policy().queue.reserve_jobs;
   // --weights W.csv: shares by team, as read_team_table() reads them.
   std::string weights;
   QuotaOptions quota;

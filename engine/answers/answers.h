@@ -167,10 +167,16 @@ struct JobRow {
   bool refused = false;
   // The last time that a kubelet rejected a pod of the job.
   NodeRejection rejected;
-  // True: Subak asks the job to end after its time limit.
-  bool limit_enforced = false;
-  // True: planning does not rely on the job's time limit (state::trusts_limit, docs/design/0061).
-  bool limit_distrusted = false;
+  // How the job's time limit counts.
+  struct Limit {
+    // True: Subak asks the job to end after its time limit.
+    bool enforced = false;
+    // True: planning does not rely on the time limit (state::trusts_limit, docs/design/0061).
+    bool distrusted = false;
+  };
+  Limit limit;
+  // Whether the job's pods wait for their owner to be resumed.
+  Parking parking = Parking::kNone;
   // The job's part in the reclaim of GPUs by jobs within quota (docs/design/0084).
   struct Reclaim {
     // True: the job is queued and has a claim on GPUs.

@@ -138,6 +138,9 @@ struct ClusterView {
     std::uint64_t session = 0;
     // The edge has reported all changes of pods up to this time; 0: not known.
     TimeMs seen_until_ms = 0;
+    // The accounts of which so many gated pods were reported that new owners are parked
+    // (QueueSettings::park_after), by id. Empty if each owner is parked.
+    std::vector<AccountId> crowded{};
   };
   Reports reports{};
   // Totals of the cluster, by product.

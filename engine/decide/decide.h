@@ -134,6 +134,11 @@ void decide(Decision& d, const in::NamespaceSeen& i);
 void decide(Decision& d, const in::GangGone& i);
 // expected.cc
 void decide(Decision& d, const in::GangSeen& i);
+// parked.cc
+void decide(Decision& d, const in::OwnerSeen& i);
+// The owner of a parked job is no longer suspended. A waiting job then waits for pods, and a
+// starting job for pods that take its holds. Does nothing if the job is not parked.
+void unpark(Decision& d, JobId id);
 // account.cc
 void decide(Decision& d, const in::SetAccount& i);
 void decide(Decision& d, const in::DeleteAccount& i);

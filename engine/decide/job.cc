@@ -228,7 +228,7 @@ namespace {
 void cancel(Decision& d, const state::Job& job, const EditStamp& by) {
   if (job.ends_for_good() || job.state == JobState::kDone) return;
   const JobId id = job.id;
-  if (job.pods_live() > 0 || job.active()) {
+  if (job.pods_live() > 0 || job.active() || job.is_parked()) {
     ask_stop(d, job, Cause::kCancelled, by);
     if (job.pods_live() == 0) finish_if_over(d, id);
     return;

@@ -47,6 +47,7 @@ bool gives_all_back(const Job& job) {
 // scheduler could not bind or that was not Ready in time.
 bool is_remade(const Job& job) {
   if (job.origin != JobOrigin::kPods) return false;
+  if (job.awaits_parked_pods()) return true;
   const bool asked = job.cause == Cause::kUnschedulable || job.cause == Cause::kNotReady;
   const bool alone = asked && !job.pod_origin->owner.empty();
   return (job.gang || alone) &&
@@ -307,6 +308,8 @@ void finish_if_over(Decision& d, JobId id) {
   const Job* const job = d.s.jobs().find(id);
   if (job == nullptr || job->state == JobState::kDone) return;
   if (job->waits()) return settle(d, id);
+  // A cancelled job ends once its owner is known to stay suspended.
+  if (job->is_parked() && job->ends_for_good() && job->pods_holding() == 0) return d.act_on(id);
   if (job->pods_live() == 0) give_back_kept(d, *job, cause_of_end(*job));
   for (std::uint32_t rank = 0; rank < job->pods.size(); ++rank) {
     if (job->pods[rank].holds_slot() || derive::must_go(*job, rank)) return;
@@ -318,7 +321,7 @@ void finish_if_over(Decision& d, JobId id) {
 void settle(Decision& d, JobId id, Cause cause) {
   const Job& job = d.s.jobs().at(id);
   if (!job.waits() || job.origin != JobOrigin::kPods) return;
-  if (job.pods_live() == 0) return nobody_left(d, job, cause);
+  if (job.pods_live() == 0 && !job.is_parked()) return nobody_left(d, job, cause);
   take_ranks(d, id);
   order_ranks(d, id);
   must(job.waits(), "a job still waits after its pods took ranks");

@@ -53,7 +53,8 @@ void start(Decision& d, JobId id, Placement placement) {
   started.id = id;
   const state::Job& job = d.s.jobs().at(id);
   started.attempt = job.attempt + 1;
-  const bool late = std::any_of(job.pods.begin(), job.pods.end(),
+  const bool late = job.parking() == Parking::kNone &&
+                    std::any_of(job.pods.begin(), job.pods.end(),
                                 [](const state::Pod& pod) { return pod.is_expected(); });
   const DurationMs hold_ms = d.s.policy().hold_ms;
   started.until_ms = d.s.now() + (late ? std::max(hold_ms, limits::kLateMembersMs) : hold_ms);

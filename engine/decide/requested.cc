@@ -48,7 +48,7 @@ const std::string* observed_cluster(const in::Body& body) {
                       std::is_same_v<T, in::PodRunning> || std::is_same_v<T, in::PodGone> ||
                       std::is_same_v<T, in::PodRefused> || std::is_same_v<T, in::SeenUntil> ||
                       std::is_same_v<T, in::NamespaceSeen> || std::is_same_v<T, in::GangGone> ||
-                      std::is_same_v<T, in::GangSeen>) {
+                      std::is_same_v<T, in::GangSeen> || std::is_same_v<T, in::OwnerSeen>) {
           return &i.cluster;
         }
         return nullptr;

@@ -57,7 +57,7 @@ PassMemory::StartsPoint point_of(const Decision& d) {
 }
 
 std::size_t most_reservations(const Policy& policy) {
-  return policy.patience_ms > 0 ? policy.reserve_jobs : 0;
+  return policy.patience_ms > 0 ? policy.queue.reserve_jobs : 0;
 }
 
 bool is_free_in_time(const Decision& d, const Reservation& r) {
@@ -97,7 +97,7 @@ bool has_its_part(const Decision& d, const state::Job& job) {
   });
   must(own <= static_cast<std::ptrdiff_t>(theirs.size()),
        "an account's reservations are among all");
-  if (own < std::max<std::int64_t>(1, d.s.policy().reserve_jobs / 2)) return false;
+  if (own < std::max<std::int64_t>(1, d.s.policy().queue.reserve_jobs / 2)) return false;
   const ReadyQueue& ready = d.s.jobs().ready();
   return ready.queued_jobs(account) < ready.size();
 }
@@ -198,7 +198,7 @@ Reserving reserve(Decision& d, const state::Job& job, PassMemory& memory) {
                          d.s.now(),
                          0};
   d.emit(made.as_fact());
-  must(theirs.size() <= d.s.policy().reserve_jobs, "reservations are bounded by the policy");
+  must(theirs.size() <= d.s.policy().queue.reserve_jobs, "reservations are bounded by the policy");
   return Reserving::kMade;
 }
 

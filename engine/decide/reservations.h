@@ -20,7 +20,7 @@ std::vector<state::Reservation> all_reservations(const Decision& d);
 // True if the queued job has waited for the policy's patience. Only such a job may get a
 // reservation.
 bool has_waited(const Decision& d, const state::Job& job);
-// True if the cluster may have one more reservation: it has fewer than Policy::reserve_jobs
+// True if the cluster may have one more reservation: it has fewer than QueueSettings::reserve_jobs
 // reservations, and its list is complete.
 bool may_reserve(const Decision& d, ClusterId cluster);
 
@@ -38,8 +38,8 @@ enum class Reserving {
 };
 // Reserves nodes for a job that had no placement in its turn, if the job has waited long enough and
 // these limits allow it:
-//   - a cluster has at most Policy::reserve_jobs reservations; one account has at most half of this
-//     number while jobs of other accounts wait
+//   - a cluster has at most QueueSettings::reserve_jobs reservations; one account has at most half
+//     of this number while jobs of other accounts wait
 //   - at most one reservation is for a job that fits on one node, because such a job rarely waits
 //     long, and would take the node from gangs
 //   - at most one reservation has an estimated start, because no other job may use the nodes of

@@ -59,10 +59,16 @@ void decide(Decision& d, const in::SetPolicy& i) {
   }
   if (p.hold_ms < kSecondMs) return bad("hold", p.hold_ms, "want at least 1s");
   if (p.patience_ms < 0) return bad("patience", p.patience_ms, "want >= 0; 0 = never");
-  if (p.reserve_jobs > limits::kMaxReserveJobs) {
-    return d.refuse({ErrorCode::kInvalid, "reserve_jobs", std::to_string(p.reserve_jobs),
+  if (p.queue.reserve_jobs > limits::kMaxReserveJobs) {
+    return d.refuse({ErrorCode::kInvalid, "reserve_jobs", std::to_string(p.queue.reserve_jobs),
                      "want at most " + std::to_string(limits::kMaxReserveJobs) + "; 0 = none"},
                     "policy");
+  }
+  if (p.queue.park_after > limits::kMaxParkAfter) {
+    return d.refuse(
+        {ErrorCode::kInvalid, "park_after", std::to_string(p.queue.park_after),
+         "want at most " + std::to_string(limits::kMaxParkAfter) + "; 0 = each owner is parked"},
+        "policy");
   }
   if (p.time_limit_grace_ms < 0) return bad("time_limit_grace", p.time_limit_grace_ms, "want >= 0");
   if (p.default_time_limit_ms < 0) {

@@ -65,7 +65,10 @@ std::optional<Effect> effect_of(const State& s, const state::Job& job) {
     out.milligpu = pod.slot.milligpu;
   }
   must(!ends || effect.cause != Cause::kNone, "a job that ends has a cause");
-  if (effect.pods.empty() && effect.keep_closed.empty()) return std::nullopt;
+  if (job.is_parked() && (job.state == JobState::kStarting || job.ends_for_good()))
+    effect.owner = job.pod_origin->owner;
+  if (effect.pods.empty() && effect.keep_closed.empty() && effect.owner.empty())
+    return std::nullopt;
   return effect;
 }
 

@@ -98,9 +98,10 @@ JobRow row(const State& s, const state::Job& job, bool with_pods) {
   row.overruns = job.overruns;
   row.refused = job.extras().backoff != nullptr;
   if (job.extras().rejected != nullptr) row.rejected = *job.extras().rejected;
-  row.limit_enforced = state::enforces_limit(s, job);
+  row.parking = job.parking();
+  row.limit.enforced = state::enforces_limit(s, job);
   const bool has_limit = job.state != JobState::kDone && job.time_limit_ms != 0;
-  row.limit_distrusted = has_limit && !state::trusts_limit(s, job);
+  row.limit.distrusted = has_limit && !state::trusts_limit(s, job);
   for (std::uint32_t rank = 0; rank < job.pods.size(); ++rank) {
     const state::Pod& pod = job.pods[rank];
     if (pod.holds_slot()) {
@@ -120,13 +121,13 @@ JobRow row(const State& s, const state::Job& job, bool with_pods) {
 std::vector<JobRow> beside_queue(const State& s, JobId after, std::size_t most,
                                  std::string_view account) {
   std::vector<JobRow> out;
-  const auto& parked = s.jobs().sets().parked();
+  const auto& beside = s.jobs().sets().beside_queue();
   const auto& crowded = s.jobs().sets().crowded();
-  auto one = parked.upper_bound(after);
+  auto one = beside.upper_bound(after);
   auto other = crowded.upper_bound(after);
-  while (out.size() < most && (one != parked.end() || other != crowded.end())) {
-    const bool both = one != parked.end() && other != crowded.end() && *one == *other;
-    const bool first = other == crowded.end() || (one != parked.end() && *one <= *other);
+  while (out.size() < most && (one != beside.end() || other != crowded.end())) {
+    const bool both = one != beside.end() && other != crowded.end() && *one == *other;
+    const bool first = other == crowded.end() || (one != beside.end() && *one <= *other);
     const state::Job& job = s.jobs().at(first ? *one : *other);
     if (first) ++one;
     if (!first || both) ++other;

@@ -178,10 +178,12 @@ Clusters clusters_of(const State& s, const Observed& observed, ViewMemo& memo) {
     view.namespaces = c.namespaces;
     view.synced = c.synced;
     view.owned = c.owned;
-    view.reports = {c.session, c.seen_until_ms};
+    view.reports = {c.session, c.seen_until_ms, {}};
     view.labels = c.labels;
     view.unmanaged_pods = observed.unmanaged_pods().of(id);
     view.known_as = observed.lists().known_as(id);
+    if (const std::uint32_t least = s.policy().queue.park_after; least > 0)
+      view.reports.crowded = s.jobs().waiting().crowded(id, least);
     for (const ProductTotals& p : memo.totals) {
       if (p.cluster != id) continue;
       view.products.push_back(p);

@@ -112,6 +112,18 @@ void State::on(const fact::PodsExpected& f) {
   }
 }
 
+void State::on(const fact::JobParked& f) {
+  Job& job = jobs_.writable(f.id);
+  must(job.state != JobState::kDone && job.state != JobState::kQueued,
+       "a queued job is incomplete before its owner is resumed");
+  if (f.to == Parking::kResumed && job.waits()) open_gang(job);
+  state::set_parking(job, f.to);
+  if (f.to == Parking::kParked && job.state == JobState::kIncomplete) jobs_.set_deadline(job, 0);
+  if (f.until_ms == 0) return;
+  must(job.state == JobState::kStarting && f.until_ms >= now(), "holds of an attempt end later");
+  jobs_.set_deadline(job, f.until_ms);
+}
+
 // If the gang is already one request, the request changes and its reservation ends. A pod behind
 // the ranks has a shape of its own.
 void State::on(const fact::PodChanged& f) {

@@ -163,6 +163,7 @@ class State {
   void on(const fact::GangEmptied& f);
   void on(const fact::GangResized& f);
   void on(const fact::PodsExpected& f);
+  void on(const fact::JobParked& f);
   void on(const fact::JobAssigned& f);
   void on(const fact::PodRunning& f);
   void on(const fact::PodGone& f);

@@ -299,6 +299,12 @@ std::optional<Error> check_body(const in::GangSeen& body) {
   return check_gang(GangRequest{body.groups, {}});
 }
 
+std::optional<Error> check_body(const in::OwnerSeen& body) {
+  if (auto error = fields_of(body)) return error;
+  if (auto error = under("pod", check_pod(body.pod))) return error;
+  return body.groups.empty() ? std::nullopt : check_gang(GangRequest{body.groups, {}});
+}
+
 std::optional<Error> check_body(const in::NodeSeen& body) {
   if (auto error = check_named(body.node)) return error;
   return fields_of(body);

@@ -107,6 +107,7 @@ constexpr std::array kOwnRows{
     Row{"numa_gpus", "", 0, kNodeGpus},
     Row{"op", "", 0, kName},
     Row{"owner", "", 0, kName},
+    Row{"park_after", "", 0, limits::kMaxParkAfter},
     Row{"path", "", 0, kName},
     Row{"patience_ms", "", kLeast, limits::kMaxTimeLimitMs},
     Row{"pod_slots", "", 0, limits::kMaxResourceCount},

@@ -175,7 +175,8 @@ Policy Config::policy_over(const Policy& stored) const {
   if (half_life_ms) want_half_life(policy, *half_life_ms);
   if (hold_ms) policy.hold_ms = *hold_ms;
   if (patience_ms) policy.patience_ms = *patience_ms;
-  if (reserve_jobs) policy.reserve_jobs = *reserve_jobs;
+  if (queue.reserve_jobs) policy.queue.reserve_jobs = *queue.reserve_jobs;
+  if (queue.park_after) policy.queue.park_after = *queue.park_after;
   if (reclaim) policy.reclaim = *reclaim;
   if (reclaim_min_run_ms) policy.reclaim_min_run_ms = *reclaim_min_run_ms;
   if (reclaim_max_grace_ms) policy.reclaim_max_grace_ms = *reclaim_max_grace_ms;

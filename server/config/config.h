@@ -109,6 +109,11 @@ struct BookConfig {
   std::optional<std::uint32_t> month_open_days;
 };
 
+// Values of QueueSettings, under the same names. Unset: the stored value stays.
+struct QueueConfig {
+  std::optional<std::uint32_t> reserve_jobs, park_after;
+};
+
 // Values of Policy::gpu_headroom and Policy::fair_share. An unset value leaves the stored value.
 struct HeadroomConfig {
   std::optional<std::int64_t> cpu_milli, memory_bytes;
@@ -172,7 +177,7 @@ struct Config {
   // value stays.
   std::optional<OrderPolicy> order;
   std::optional<DurationMs> half_life_ms, hold_ms, patience_ms;
-  std::optional<std::uint32_t> reserve_jobs;
+  QueueConfig queue;
   std::optional<bool> reclaim;
   std::optional<DurationMs> reclaim_min_run_ms, reclaim_max_grace_ms;
   BookConfig books;

@@ -56,6 +56,8 @@ std::string zone(const Policy& p) {
   return p.books.budget_zone.empty() ? "UTC" : p.books.budget_zone;
 }
 std::string month_days(const Policy& p) { return std::to_string(p.books.months.days()); }
+std::string reserve_jobs(const Policy& p) { return std::to_string(p.queue.reserve_jobs); }
+std::string park_after(const Policy& p) { return std::to_string(p.queue.park_after); }
 std::string enforce(const Policy& p) { return p.enforce_time_limits ? "true" : "false"; }
 
 constexpr Key kKeys[] = {
@@ -67,7 +69,8 @@ constexpr Key kKeys[] = {
      [](const Config& c) { return c.target_share.floor_milli.has_value(); }},
     {"hold", duration<&Policy::hold_ms>, set_in<&Config::hold_ms>},
     {"patience", duration<&Policy::patience_ms>, set_in<&Config::patience_ms>},
-    {"reserveJobs", number<&Policy::reserve_jobs>, set_in<&Config::reserve_jobs>},
+    {"reserveJobs", reserve_jobs, [](const Config& c) { return c.queue.reserve_jobs.has_value(); }},
+    {"parkAfter", park_after, [](const Config& c) { return c.queue.park_after.has_value(); }},
     {"reclaim", reclaim, set_in<&Config::reclaim>},
     {"reclaimMinRun", duration<&Policy::reclaim_min_run_ms>, set_in<&Config::reclaim_min_run_ms>},
     {"reclaimMaxGrace", duration<&Policy::reclaim_max_grace_ms>,

@@ -89,6 +89,8 @@ constexpr auto kProtectGangs = [](Config& c) -> bool& { return c.webhook.protect
 constexpr auto kKeepWhole = [](Config & c) -> auto& { return c.gangs.keep_whole; };
 constexpr auto kCliques = [](Config & c) -> auto& { return c.gangs.clique_gangs; };
 constexpr auto kReady = [](Config & c) -> auto& { return c.gangs.ready_within_ms; };
+constexpr auto kReserveJobs = [](Config & c) -> auto& { return c.queue.reserve_jobs; };
+constexpr auto kParkAfter = [](Config & c) -> auto& { return c.queue.park_after; };
 constexpr auto kRefund = [](Config & c) -> auto& { return c.books.refund_lost_work_ms; };
 constexpr auto kDomainsForNvlink = [](Config& c) -> bool& { return c.claims.domains_for_nvlink; };
 
@@ -349,7 +351,10 @@ constexpr std::array kSettings{
             set_duration<&Config::patience_ms, Range{0, 365 * kDayMs}>},
     Setting{"reserveJobs", "--reserve-jobs", "N",
             "the most jobs of a cluster that have reserved nodes at the same time; 0 is none",
-            false, false, set_number<&Config::reserve_jobs, limits::kMaxReserveJobs>},
+            false, false, set_number<kReserveJobs, limits::kMaxReserveJobs>},
+    Setting{"parkAfter", "--park-after", "N",
+            "gated pods of an account that wait before new Jobs wait suspended; 0 is always", false,
+            false, set_number<kParkAfter, limits::kMaxParkAfter>},
     Setting{"reclaim", "--reclaim", "on|off",
             "whether jobs within quota take GPUs back from jobs that borrow them", false, false,
             set_reclaim},
@@ -383,9 +388,8 @@ constexpr std::array kSettings{
             "how long pods of a job may be not Ready, before it waits again; 0s is for ever", false,
             false, set_duration<kReady, Range{0, 30 * kDayMs}>},
     Setting{"cpuPerGpu", "--cpu-per-gpu", "CPUS",
-            "CPUs to reserve for each free GPU of a node; pods without GPUs may not take them; 0 "
-            "is none",
-            false, false, set_cpu_per_gpu},
+            "CPUs to reserve for each free GPU of a node, from pods without GPUs; 0 is none", false,
+            false, set_cpu_per_gpu},
     Setting{"memoryPerGpu", "--memory-per-gpu", "MEMORY",
             "memory to reserve for each free GPU of a node; pods without GPUs may not take it; 0 "
             "is none",

@@ -147,7 +147,7 @@ void queue_of_a_million(std::uint32_t kept) {
   World world;
   world.fleet(100, 8);
   in::SetPolicy set;
-  set.policy.reserve_jobs = kept;
+  set.policy.queue.reserve_jobs = kept;
   set.policy.patience_ms = 1;
   world.apply(set);
   std::vector<std::string> accounts;
@@ -297,7 +297,7 @@ void forecast(const char* name, int nodes, std::size_t gangs, double goal_s) {
   world.fleet(nodes, 8);
   in::SetPolicy set;
   set.policy.patience_ms = kMinuteMs;
-  set.policy.reserve_jobs = static_cast<std::uint32_t>(gangs);
+  set.policy.queue.reserve_jobs = static_cast<std::uint32_t>(gangs);
   world.apply(set);
   std::vector<std::string> accounts;
   for (int a = 0; a < 100; ++a) {

@@ -409,7 +409,7 @@ TEST(Engine, ShortJobsAreFoundBehindManyGangs) {
   engine.apply(at(kNow, in::SetCluster{"main", Mode::kEnforce, {}, "", false}));
   in::SetPolicy set;
   set.policy.patience_ms = 1;
-  set.policy.reserve_jobs = 1;
+  set.policy.queue.reserve_jobs = 1;
   engine.apply(at(kNow, set));
   in::ImportNodes import;
   import.cluster = "main";

@@ -133,7 +133,7 @@ TEST_F(Reservations, OfTwoJobsForOneNodeOnlyTheFirstHasOne) {
 
 // Half of the reservations, while others wait.
 TEST_F(Reservations, AnAccountHasHalfOfThemWhileOthersWait) {
-  set_policy([](Policy& p) { p.reserve_jobs = 4; });
+  set_policy([](Policy& p) { p.queue.reserve_jobs = 4; });
   nodes(10);
   for (int i = 0; i < 10; ++i) submit(1, 8, 10 * kHourMs);
   std::vector<JobId> own;
@@ -149,7 +149,7 @@ TEST_F(Reservations, AnAccountHasHalfOfThemWhileOthersWait) {
 }
 
 TEST_F(Reservations, WhereNoOtherWaitsAnAccountHasAllOfThem) {
-  set_policy([](Policy& p) { p.reserve_jobs = 4; });
+  set_policy([](Policy& p) { p.queue.reserve_jobs = 4; });
   nodes(10);
   for (int i = 0; i < 10; ++i) submit(1, 8, 10 * kHourMs);
   std::vector<JobId> own;
@@ -157,7 +157,7 @@ TEST_F(Reservations, WhereNoOtherWaitsAnAccountHasAllOfThem) {
   now += 2 * kMinuteMs;
   submit(2, 8, kHourMs);
   EXPECT_EQ(std::count_if(own.begin(), own.end(), [&](JobId id) { return promised(id) != 0; }), 4);
-  set_policy([](Policy& p) { p.reserve_jobs = 3; });
+  set_policy([](Policy& p) { p.queue.reserve_jobs = 3; });
   pass();
   EXPECT_EQ(std::count_if(own.begin(), own.end(), [&](JobId id) { return promised(id) != 0; }), 3);
   EXPECT_EQ(promised(own[3]), 0) << "of those that are too many the newest goes";

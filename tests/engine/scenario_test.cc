@@ -57,11 +57,11 @@ void answer_why(const Engine& engine, const std::string& id, std::ostream& out) 
         << " beyond quota, may be preempted from " << why->job.reclaim.loan.from_ms << "\n";
   }
   if (why->job.end_refused_ms != 0) out << "= end refused " << why->job.end_refused_ms << "\n";
-  if (why->job.overruns != 0 || why->job.limit_enforced) {
+  if (why->job.overruns != 0 || why->job.limit.enforced) {
     out << "= overran " << why->job.overruns << " times, free by " << why->job.planned_end_ms
-        << (why->job.limit_enforced ? ", enforced" : "") << "\n";
+        << (why->job.limit.enforced ? ", enforced" : "") << "\n";
   }
-  if (why->job.limit_distrusted) out << "= its time limit is not counted on\n";
+  if (why->job.limit.distrusted) out << "= its time limit is not counted on\n";
   if (why->reserved_nodes.empty()) return;
   const JobRow& row = why->job;
   out << "= " << (row.start_promised ? "starts by " : "may start around ") << row.start_ms << ", "
@@ -252,8 +252,8 @@ TEST_P(Scenario, AnswersAsWritten) {
   EXPECT_EQ(restored.digest(), engine.digest());
   restored.check_invariants();
   for (const JobRow& row : engine.jobs(JobId(), limits::kMaxQueuedJobs, std::nullopt, "")) {
-    EXPECT_EQ(follower.job(row.id, false)->limit_distrusted, row.limit_distrusted);
-    EXPECT_EQ(restored.job(row.id, false)->limit_distrusted, row.limit_distrusted);
+    EXPECT_EQ(follower.job(row.id, false)->limit.distrusted, row.limit.distrusted);
+    EXPECT_EQ(restored.job(row.id, false)->limit.distrusted, row.limit.distrusted);
     EXPECT_EQ(follower.job(row.id, false)->reclaim.preempted, row.reclaim.preempted);
     EXPECT_EQ(restored.job(row.id, false)->reclaim.preempted, row.reclaim.preempted);
   }

@@ -65,7 +65,8 @@ TEST_P(GoldenStore, ReadsToTheSameState) {
   // Nothing is finalized to version 1. Its history has no start that leaps (fact::TimeLeapt), no scheduler
   // that refuses (SchedulerRefused), no gang that comes out of order (PodsRanked) or is resized (GangResized),
   // and no claim (Claimed), as its policy has `reclaim` off. No account has a budget (BudgetPeriodSet,
-  // CivilEndsSet, BudgetReached) or is moved (AccountMoved), and no job is not Ready in time (ReadyTimedOut).
+  // CivilEndsSet, BudgetReached) or is moved (AccountMoved), no job is not Ready in time (ReadyTimedOut), and no
+  // owner is parked (JobParked).
   const int unused = GetParam() == 1 ? 12 : 0;
   EXPECT_EQ(db.number("SELECT count(*) FROM (SELECT kind FROM facts UNION SELECT kind FROM "
                       "checkpoint)"),

@@ -74,11 +74,11 @@ void Oracle::judge_drain(const fact::JobCreated& f) {
     if (apart && placed && j.owner == f.owner) return true;
     return !uid.empty() && (j.owner == uid || j.owner.starts_with(uid + "+"));
   });
-  if (f.awaits_resume && !would)
+  if (f.waits.awaits_resume && !would)
     wrong(name(f.id) + " waits beside the queue of an account that accepts it");
-  if (would && !f.awaits_resume && !before)
+  if (would && !f.waits.awaits_resume && !before)
     wrong(name(f.id) + " is new where nothing new is taken");
-  if (f.awaits_resume && apart && before && !uid.empty()) {
+  if (f.waits.awaits_resume && apart && before && !uid.empty()) {
     wrong(name(f.id) + " waits for a resume, and its gang was there");
   }
 }

@@ -179,7 +179,7 @@ void Oracle::on(const fact::Reserved& f) {
     const auto of_cluster = std::count_if(reserved_.begin(), reserved_.end(), [&](const auto& r) {
       return r.job.cluster() == f.job.cluster();
     });
-    if (of_cluster >= policy_.reserve_jobs) wrong("there are too many reservations");
+    if (of_cluster >= policy_.queue.reserve_jobs) wrong("there are too many reservations");
     if (f.late != 0 || f.made_ms != now_) wrong(name(f.job) + " begins with a history");
   } else {
     const bool later = !before->estimated && (f.estimated || f.start_ms > before->start_ms);

@@ -130,9 +130,9 @@ void Oracle::judge_ends() {
 void Oracle::compare_end(const Job& j, const JobRow& row) {
   const TimeMs end = holds(j) ? end_of(j) : 0;
   if (row.planned_end_ms != (end == kNeverEnds ? 0 : end)) wrong(name(j.id) + " ends elsewhen");
-  if (row.limit_enforced != enforced(j)) wrong(name(j.id) + " has a limit of another kind");
+  if (row.limit.enforced != enforced(j)) wrong(name(j.id) + " has a limit of another kind");
   const bool settled = holds(j) || j.state == JobState::kQueued;
-  if (settled && row.limit_distrusted != (j.limit != 0 && !trusted(j)))
+  if (settled && row.limit.distrusted != (j.limit != 0 && !trusted(j)))
     wrong(name(j.id) + " is trusted otherwise");
   if (holds(j) && row.overruns != j.overruns)
     wrong(name(j.id) + " overran another number of times");

@@ -174,7 +174,7 @@ ignoreCheckpoint: true
   EXPECT_EQ(c.half_life_ms, 14 * kDayMs);
   EXPECT_EQ(c.hold_ms, 5 * kMinuteMs);
   EXPECT_EQ(c.patience_ms, 0);
-  EXPECT_EQ(c.reserve_jobs, 9u);
+  EXPECT_EQ(c.queue.reserve_jobs, 9u);
   EXPECT_EQ(c.enforce_time_limits, true);
   EXPECT_EQ(c.time_limit_grace_ms, 90 * kSecondMs);
   EXPECT_EQ(c.default_time_limit_ms, 12 * kHourMs);

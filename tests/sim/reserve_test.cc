@@ -143,7 +143,7 @@ class Fleet {
   void policy() {
     in::SetPolicy set;
     set.policy.patience_ms = rng_.between(calm_ ? 1 : 0, 3) * 10 * kMinuteMs;
-    set.policy.reserve_jobs = static_cast<std::uint32_t>(rng_.between(calm_ ? 1 : 0, 4));
+    set.policy.queue.reserve_jobs = static_cast<std::uint32_t>(rng_.between(calm_ ? 1 : 0, 4));
     set.policy.enforce_time_limits = !calm_ && rng_.percent(30);
     set.policy.default_time_limit_ms = rng_.percent(30) ? 0 : 2 * kHourMs;
     set.policy.hold_ms = 30 * kDayMs;

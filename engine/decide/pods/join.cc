@@ -41,9 +41,36 @@ JobId awaiting_pod(const Decision& d, ClusterId cluster, const PodRecord& pod) {
   return it == waiting.end() ? JobId() : *it;
 }
 
+// Returns the job of the pod's owner, which is or was parked, if the pod belongs to it. A gang gets
+// all pods of the owner. A job of one pod gets the first pod that comes. nullptr: there is none.
+const state::Job* parked_job_of(const Decision& d, ClusterId cluster, const PodRecord& pod) {
+  if (pod.owner.empty() || !pod.node.empty()) return nullptr;
+  const state::Job* const job = d.s.jobs().find(d.s.jobs().gangs().of_parked(cluster, pod.owner));
+  if (job == nullptr || job->ends_for_good()) return nullptr;
+  if (job->gang) return pod.gang.empty() ? nullptr : job;
+  const bool waits_for_pod = job->waits() || job->state == JobState::kStarting;
+  return pod.gang.empty() && waits_for_pod && job->awaits_parked_pods() ? job : nullptr;
+}
+
+// True if the holds of the job wait for pods of a resumed owner.
+bool awaits_pods(const state::Job& job) {
+  return job.parking() != Parking::kNone && job.state == JobState::kStarting &&
+         std::any_of(job.pods.begin(), job.pods.end(),
+                     [](const state::Pod& p) { return p.is_expected() && p.holds_slot(); });
+}
+
+// A pod of a resumed owner fits no hold of its job, so it differs from the template. The job soon
+// gives its holds up, and waits for a placement of the pods that have come.
+void shorten_hold(Decision& d, const state::Job& job) {
+  const TimeMs until_ms = d.s.now() + limits::kMisfitHoldMs;
+  if (!awaits_pods(job) || job.until_ms <= until_ms) return;
+  d.emit(fact::JobParked{job.id, job.parking(), until_ms});
+}
+
 }  // namespace
 
 const state::Job* find_gang(const Decision& d, ClusterId cluster, const PodRecord& pod) {
+  if (const state::Job* const parked = parked_job_of(d, cluster, pod)) return parked;
   if (pod.gang.empty()) {
     if (pod.owner.empty() || !pod.node.empty()) return nullptr;
     const JobId id = awaiting_pod(d, cluster, pod);
@@ -122,6 +149,8 @@ Priority priority_of(const Decision& d, AccountId account, const PodRecord& pod)
   return priority ? *priority : of_spec;
 }
 
+}  // namespace
+
 fact::JobCreated new_job(Decision& d, const state::Cluster& cluster, const PodRecord& pod,
                          AccountId account) {
   fact::JobCreated created = job_of(d, cluster, pod, account, JobOrigin::kPods);
@@ -132,9 +161,16 @@ fact::JobCreated new_job(Decision& d, const state::Cluster& cluster, const PodRe
   created.has_class = priority.has_class;
   created.time_limit_ms = pod.time_limit_ms;
   if (pod.created_at_ms < d.s.now()) created.submit_ms = pod.created_at_ms;
-  created.awaits_resume = is_not_accepted(d, created);
+  // The pods of a parked owner wait since the owner waits.
+  const state::Job* const parked =
+      pod.owner.empty() ? nullptr
+                        : d.s.jobs().find(d.s.jobs().gangs().of_parked(cluster.id, pod.owner));
+  if (parked != nullptr && parked->submit_ms < d.s.now()) created.submit_ms = parked->submit_ms;
+  created.waits.awaits_resume = is_not_accepted(d, created);
   return created;
 }
+
+namespace {
 
 const state::Job* create_job(Decision& d, fact::JobCreated created) {
   const JobId id = created.id;
@@ -203,7 +239,7 @@ bool fill_place(Decision& d, const state::Job& job, const PodRecord& pod, Accoun
 // True if the pod came after the start of an inferred gang: it starts by itself.
 bool goes_apart(const state::Job& gang, const PodRecord& pod) {
   const bool started = gang.state == JobState::kStarting || gang.state == JobState::kRunning;
-  return started && pod.replaced_alone;
+  return started && pod.replaced_alone && !awaits_pods(gang);
 }
 
 void queue_apart(Decision& d, const state::Cluster& cluster, const PodRecord& pod,
@@ -238,6 +274,7 @@ void queue_pod(Decision& d, const state::Cluster& cluster, const PodRecord& pod,
   const state::Job* job = find_gang(d, cluster.id, pod);
   if (job != nullptr && fill_place(d, *job, pod, account)) return;
   const bool apart = job != nullptr && goes_apart(*job, pod);
+  if (job != nullptr) shorten_hold(d, *job);
   const bool joins = job != nullptr && job->origin == JobOrigin::kPods && !apart;
   if (auto full = too_many_wait(d, cluster.id, pod, account, joins))
     return d.refuse(*full, pod.uid);

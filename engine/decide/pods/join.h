@@ -19,6 +19,9 @@ const state::Job* find_gang(const Decision& d, ClusterId cluster, const PodRecor
 // Returns the fact that creates a job, with the fields of its first pod.
 fact::JobCreated job_of(Decision& d, const state::Cluster& cluster, const PodRecord& pod,
                         AccountId account, JobOrigin origin);
+// Returns the fact that creates a job of pods that wait, with the fields of its first pod.
+fact::JobCreated new_job(Decision& d, const state::Cluster& cluster, const PodRecord& pod,
+                         AccountId account);
 // Handles a new pod with Subak's gate: the pod joins its gang, or becomes a job of its own.
 void queue_pod(Decision& d, const state::Cluster& cluster, const PodRecord& pod, AccountId account);
 // Call it when a waiting pod is seen again. From this call on, the pod's present request counts.

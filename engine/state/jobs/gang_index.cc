@@ -27,6 +27,12 @@ JobId GangIndex::of_owner(ClusterId cluster, const std::string& name,
   return JobId();
 }
 
+JobId GangIndex::of_parked(ClusterId cluster, const std::string& owner) const {
+  if (parked_.empty()) return JobId();
+  const auto it = parked_.find({cluster, "", owner.substr(0, owner.find('+'))});
+  return it == parked_.end() ? JobId() : it->second;
+}
+
 std::vector<JobId> GangIndex::apart(ClusterId cluster, const std::string& name,
                                     const std::string& owner) const {
   const auto found = apart_.find({cluster, name, owner});
@@ -53,6 +59,8 @@ void GangIndex::add(const Job& job) {
   must(job.state != JobState::kDone, "a job that is indexed lives");
   if (job.gang && !job.ends_for_good()) gangs_[key_of(job)] = job.id;
   if (job.is_apart()) apart_[key_of(job)].insert(job.id);
+  if (job.parking() != Parking::kNone)
+    parked_[{job.id.cluster(), "", job.pod_origin->owner}] = job.id;
   if (job.from_pods() && job.leaf == kUnassigned) unassigned_[job.ns()].insert(job.id);
 }
 
@@ -74,6 +82,10 @@ void GangIndex::end(const Job& job) {
   must(job.state == JobState::kDone, "a job that has ended is done");
   forget_gang(job);
   assigned(job);
+  if (job.parking() != Parking::kNone) {
+    const auto parked = parked_.find({job.id.cluster(), "", job.pod_origin->owner});
+    if (parked != parked_.end() && parked->second == job.id) parked_.erase(parked);
+  }
   if (!job.is_apart()) return;
   const auto of_gang = apart_.find(key_of(job));
   must(of_gang != apart_.end() && of_gang->second.erase(job.id) == 1, "who is apart is indexed");
@@ -85,6 +97,11 @@ void GangIndex::check(const JobTable& jobs) const {
     const Job& job = jobs.at(id);
     must(job.gang && key == key_of(job), "a gang is found by its identity");
     must(job.state != JobState::kDone && !job.ends_for_good(), "members join who may still start");
+  }
+  for (const auto& [key, id] : parked_) {
+    const Job& job = jobs.at(id);
+    must(job.parking() != Parking::kNone && key.owner == job.pod_origin->owner,
+         "a parked job is found by its owner");
   }
   std::size_t apart = 0, unassigned = 0;
   for (const auto& [id, job] : jobs.all()) {  // any order: each is judged by itself

@@ -26,6 +26,9 @@ class GangIndex {
   // Returns a job of the same gang whose owner has the same uid, which is the part of the owner
   // before "+". None: there is no such job.
   JobId of_owner(ClusterId cluster, const std::string& name, const std::string& owner) const;
+  // Returns the live job that is or was parked with this owner (Job::parking), whatever its name.
+  // `owner` is PodRecord::owner; the part before "+" counts. None: there is no such job.
+  JobId of_parked(ClusterId cluster, const std::string& owner) const;
   // Returns the live jobs of single pods that are apart from this gang (Job::is_apart), by number.
   std::vector<JobId> apart(ClusterId cluster, const std::string& name,
                            const std::string& owner) const;
@@ -60,6 +63,8 @@ class GangIndex {
   std::map<Key, JobId> gangs_;
   // For each gang, the jobs of pods that are apart from the gang. No set is empty.
   std::map<Key, std::set<JobId>> apart_;
+  // The jobs that are or were parked, by the uid of their owner. `name` of the key is empty.
+  std::map<Key, JobId> parked_;
   // The jobs without an account, by namespace. No set is empty.
   std::map<std::string, std::set<JobId>> unassigned_;
 };

@@ -28,6 +28,11 @@ void Job::drop_empty_ranks() {
   must(pods.size() <= gang_size || pods.back().is_live(), "the last rank behind a gang has a pod");
 }
 
+bool Job::awaits_parked_pods() const {
+  return parking() != Parking::kNone &&
+         std::all_of(pods.begin(), pods.end(), [](const Pod& p) { return p.uid.empty(); });
+}
+
 bool Job::runs_on() const {
   if (!replaced_alone() || state != JobState::kStarting) return false;
   must(ranks() <= pods.size(), "each rank has a pod");

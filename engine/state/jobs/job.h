@@ -98,6 +98,8 @@ struct PodOrigin {
   // For a gang: PodRecord::replaced_alone. For a job of a single pod: true if the pod's gang
   // started without this pod.
   bool replaced_alone = false;
+  // Whether the job waits for a suspended owner (docs/design/0119).
+  Parking parking = Parking::kNone;
 };
 
 // The run of a job from its start on. The run exists until the job waits again or is forgotten.
@@ -255,6 +257,11 @@ struct Job {
   bool replaced_alone() const {
     return gang && pod_origin != nullptr && pod_origin->replaced_alone;
   }
+  // Returns whether the job waits for a suspended owner.
+  Parking parking() const { return pod_origin != nullptr ? pod_origin->parking : Parking::kNone; }
+  bool is_parked() const { return parking() == Parking::kParked; }
+  // True if the owner of the job was parked, and no pod of the job has come since.
+  bool awaits_parked_pods() const;
   // True if the number of pods that start together is not known.
   bool is_unsized() const { return gang && gang_size == 0; }
   // True for a job of one pod, if the pod's gang had started without this pod.

@@ -171,4 +171,15 @@ void expect_pod(Job& job, std::uint32_t rank, ShapeUse shape) {
   must(pod.is_expected(), "a rank that is marked as expected is so");
 }
 
+void set_parking(Job& job, Parking to) {
+  must(job.parking() != Parking::kNone && to != Parking::kNone, "a parked job remains so known");
+  job.pod_origin->parking = to;
+  if (to == Parking::kParked || !job.waits()) return;
+  must(!job.shape, "a waiting job whose owner is resumed is incomplete");
+  for (Pod& pod : job.pods) {
+    if (pod.is_expected()) pod = Pod{};
+  }
+  while (!job.pods.empty() && !job.pods.back().is_live()) job.pods.pop_back();
+}
+
 }  // namespace subak::state

@@ -61,4 +61,8 @@ void open_gang(const Fleet& fleet, Job& job, const std::function<ShapeUse(const 
 // become invalid.
 void expect_pod(Job& job, std::uint32_t rank, ShapeUse shape);
 
+// Says that the job is parked or no longer parked. If the job waits and is resumed, no pods are
+// expected any more. The job must have been parked before.
+void set_parking(Job& job, Parking to);
+
 }  // namespace subak::state

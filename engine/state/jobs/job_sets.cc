@@ -13,7 +13,7 @@ void set_member(auto& set, const auto& id, bool in) {
   }
 }
 
-bool is_parked(const Job& job) { return job.waits() && job.state != JobState::kQueued; }
+bool is_beside_queue(const Job& job) { return job.waits() && job.state != JobState::kQueued; }
 
 }  // namespace
 
@@ -34,7 +34,7 @@ void JobSets::change_state(const Job& job, JobState before) {
 void JobSets::put_by_state(const Job& job) {
   set_member(active_, job.id, job.active());
   set_member(waiting_again_, job.id, job.waits_again());
-  set_member(parked_, job.id, is_parked(job));
+  set_member(beside_queue_, job.id, is_beside_queue(job));
 }
 
 void JobSets::change_pods(const Job& job) { set_member(crowded_, job.id, job.pods_behind() > 0); }
@@ -48,7 +48,7 @@ void JobSets::change_waits(const Job& job) {
 
 void JobSets::forget(const Job& job) {
   must(job.state == JobState::kDone && count_of(job.state) > 0, "a job that is forgotten is done");
-  must(!parked_.contains(job.id) && !refused_.contains(job.id), "a done job is in no set");
+  must(!beside_queue_.contains(job.id) && !refused_.contains(job.id), "a done job is in no set");
   --count_of(job.state);
 }
 
@@ -62,7 +62,7 @@ void JobSets::check(const JobTable& jobs) const {
   must(expected.counts_ == counts_, "jobs are counted by state");
   must(expected.active_.size() == active_.size(), "no other job starts or ends");
   must(expected.waiting_again_.size() == waiting_again_.size(), "no other job waits again");
-  must(expected.parked_ == parked_, "who waits beside the queue is indexed");
+  must(expected.beside_queue_ == beside_queue_, "who waits beside the queue is indexed");
   must(expected.crowded_ == crowded_, "who waits behind ranks is indexed");
   must(expected.refused_ == refused_, "who was refused is indexed");
   must(expected.awaiting_resume_ == awaiting_resume_, "who awaits a resume is indexed");

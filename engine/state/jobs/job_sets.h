@@ -27,7 +27,7 @@ class JobSets {
   // Jobs with Job::waits_again(): the job waits, and its pods had holds before.
   const BlockSet<JobId>& waiting_again() const { return waiting_again_; }
   // Jobs that wait and are not in the queue: incomplete or paused.
-  const std::set<JobId>& parked() const { return parked_; }
+  const std::set<JobId>& beside_queue() const { return beside_queue_; }
   // Jobs with Job::pods_behind() > 0: the job has more pods than ranks.
   const std::set<JobId>& crowded() const { return crowded_; }
   // Jobs with a Job::backoff: the cluster's scheduler refused a pod of such a job.
@@ -62,7 +62,7 @@ class JobSets {
 
   std::array<std::size_t, EnumText<JobState>::names.size()> counts_{};
   BlockSet<JobId> active_, waiting_again_;
-  std::set<JobId> parked_, crowded_, refused_, awaiting_resume_, awaiting_pods_;
+  std::set<JobId> beside_queue_, crowded_, refused_, awaiting_resume_, awaiting_pods_;
   std::set<std::pair<AccountId, JobId>> awaiting_by_leaf_;
 };
 

@@ -31,8 +31,9 @@ fact::JobSnapshot record_of(const Fleet& fleet, const Job& job) {
     k.job.owner = job.pod_origin->owner;
     k.job.account = job.pod_origin->account;
     k.job.user = job.pod_origin->user;
-    k.job.awaits_resume = job.pod_origin->awaits_resume;
+    k.job.waits.awaits_resume = job.pod_origin->awaits_resume;
     k.job.replaced_alone = job.pod_origin->replaced_alone;
+    k.job.waits.parking = job.pod_origin->parking;
   }
   if (job.shape) {
     k.job.request = fleet.request(job.shape);

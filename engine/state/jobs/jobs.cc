@@ -16,8 +16,8 @@ ReadyJob ready_job(const Job& job) {
 }
 
 std::unique_ptr<PodOrigin> origin_of(const fact::JobCreated& f) {
-  return std::make_unique<PodOrigin>(
-      PodOrigin{f.owner, f.account, f.user, f.awaits_resume, f.replaced_alone});
+  return std::make_unique<PodOrigin>(PodOrigin{f.owner, f.account, f.user, f.waits.awaits_resume,
+                                               f.replaced_alone, f.waits.parking});
 }
 
 }  // namespace
@@ -88,7 +88,8 @@ void Jobs::add_pod(const fact::PodAdded& f, ShapeUse shape) {
   pods_.put(f.uid, {f.job, f.rank});
   if (job.waits()) waiting_.pods(tree_, job.id.cluster(), job.leaf, 1);
   // A recreated pod may have another name, and the job of a single pod has the pod's name.
-  if (job.origin == JobOrigin::kPods && !job.gang && !job.is_apart()) job.name = f.name;
+  if (job.origin == JobOrigin::kPods && !job.gang && !job.is_apart() && f.rank < job.gang_size)
+    job.name = f.name;
   sets_.change_pods(job);
 }
 
@@ -107,6 +108,7 @@ void Jobs::fill_place(const fact::PodAdded& f) {
   pods_.put(f.uid, {f.job, f.rank});
   must(f.until_ms >= job.until_ms, "a hold is not made shorter");
   set_deadline(job, f.until_ms);
+  if (!job.gang) job.name = f.name;  // the job had the name of its parked owner
 }
 
 void Jobs::change_request(Job& job, ShapeUse shape) {

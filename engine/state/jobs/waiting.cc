@@ -59,4 +59,14 @@ std::size_t WaitingCount::pods(ClusterId cluster, AccountId account) const {
   return found == pods_.end() ? 0 : found->second.of(account);
 }
 
+std::vector<AccountId> WaitingCount::crowded(ClusterId cluster, std::size_t least) const {
+  std::vector<AccountId> out;
+  const auto found = pods_.find(cluster);
+  if (found == pods_.end() || found->second.all < least) return out;
+  for (const auto& [account, count] : found->second.by_account) {
+    if (count >= least && account != kUnassigned) out.push_back(account);
+  }
+  return out;
+}
+
 }  // namespace subak::state

@@ -7,7 +7,7 @@
 
 #include <cstddef>
 #include <map>
-#include <unordered_map>
+#include <vector>
 
 #include "accounting/tree.h"
 #include "core/ids.h"
@@ -44,13 +44,17 @@ class WaitingCount {
   std::size_t pods(ClusterId cluster) const;
   std::size_t pods(ClusterId cluster, AccountId account) const;
 
+  // Returns the accounts with at least `least` gated pods that wait in a cluster, by id. `least` is
+  // at least 1. O(accounts with waiting pods), or O(1) if the cluster has fewer.
+  std::vector<AccountId> crowded(ClusterId cluster, std::size_t least) const;
+
   friend bool operator==(const WaitingCount&, const WaitingCount&) = default;
 
  private:
   struct Counts {
     std::size_t all = 0;
-    // The count of each account, for look-ups only. No count is 0.
-    std::unordered_map<AccountId, std::size_t> by_account;
+    // The count of each account. No count is 0.
+    std::map<AccountId, std::size_t> by_account;
     void add(const AccountTree& tree, AccountId leaf, std::ptrdiff_t more);
     std::size_t of(AccountId account) const;
     void moved(const AccountTree& tree, AccountId account, AccountId from);

@@ -223,6 +223,7 @@ void put(const Effect& effect, const std::string& cluster, TimeMs now_ms, v1::Ef
   out->set_cause(static_cast<v1::Cause>(effect.cause));
   if (effect.preemption.times != 0) put(effect.preemption, out->mutable_preemption());
   if (effect.loan.milligpu != 0) put(effect.loan, out->mutable_loan());
+  out->set_owner(effect.owner);
   for (const EffectPod& pod : effect.keep_closed) {
     auto* row = out->add_keep_closed();
     row->set_rank(static_cast<std::int32_t>(pod.rank));

@@ -106,6 +106,36 @@ in::GangSeen get_gang(Check& check, const v1::GangSeen& in, const std::string& c
   return out;
 }
 
+in::PodRefused get_refused(Check& check, const v1::PodRefused& in, const std::string& cluster) {
+  return {cluster, get_ref(check, in.pod()), get_cause(check, "cause", in.cause()),
+          check.text("words", in.words(), limits::kMaxRefusalBytes)};
+}
+
+in::NodeGone get_gone(Check& check, const v1::NodeGone& in, const std::string& cluster) {
+  in::NodeGone out{cluster, check.known_name("node", in.node(), true), 0};
+  if (in.has_gone_at()) out.at_ms = check.time("gone_at", in.gone_at());
+  return out;
+}
+
+in::OwnerSeen get_owner(Check& check, const v1::OwnerSeen& in, const std::string& cluster) {
+  in::OwnerSeen out{cluster, ParkedOwner::kParked, get_pod(check, in.pod()),
+                    get_groups(check, in.groups())};
+  switch (in.state()) {
+    case v1::PARKED_OWNER_PARKED:
+      break;
+    case v1::PARKED_OWNER_RESUMED:
+      out.state = ParkedOwner::kResumed;
+      break;
+    case v1::PARKED_OWNER_GONE:
+      out.state = ParkedOwner::kGone;
+      break;
+    default:
+      check.fail("state", std::to_string(in.state()), "want parked, resumed or gone");
+  }
+  if (check.ok()) check.take(bounds::check(in::Body(out)));
+  return out;
+}
+
 in::PodGone get_gone(Check& check, const v1::PodGone& in, const std::string& cluster) {
   in::PodGone out{cluster, get_ref(check, in.pod()), 0, Cause::kNone};
   if (in.has_ended_at()) out.ended_at_ms = check.time("ended_at", in.ended_at());
@@ -132,10 +162,7 @@ in::Body get_event(Check& check, const v1::ObserveRequest& in, const std::string
     }
     case Event::kNodeGone: {
       const auto scope = check.in("node_gone");
-      const v1::NodeGone& gone = in.node_gone();
-      in::NodeGone out{cluster, check.known_name("node", gone.node(), true), 0};
-      if (gone.has_gone_at()) out.at_ms = check.time("gone_at", gone.gone_at());
-      return out;
+      return get_gone(check, in.node_gone(), cluster);
     }
     case Event::kPodSeen: {
       const auto scope = check.in("pod_seen");
@@ -155,10 +182,7 @@ in::Body get_event(Check& check, const v1::ObserveRequest& in, const std::string
     }
     case Event::kPodRefused: {
       const auto scope = check.in("pod_refused");
-      const v1::PodRefused& refused = in.pod_refused();
-      return in::PodRefused{cluster, get_ref(check, refused.pod()),
-                            get_cause(check, "cause", refused.cause()),
-                            check.text("words", refused.words(), limits::kMaxRefusalBytes)};
+      return get_refused(check, in.pod_refused(), cluster);
     }
     case Event::kNamespaceSeen: {
       const auto scope = check.in("namespace_seen");
@@ -169,6 +193,10 @@ in::Body get_event(Check& check, const v1::ObserveRequest& in, const std::string
     case Event::kGangSeen: {
       const auto scope = check.in("gang_seen");
       return get_gang(check, in.gang_seen(), cluster);
+    }
+    case Event::kOwnerSeen: {
+      const auto scope = check.in("owner_seen");
+      return get_owner(check, in.owner_seen(), cluster);
     }
     case Event::kGangGone: {
       const auto scope = check.in("gang_gone");

@@ -39,6 +39,7 @@ struct JobOf {
   JobId operator()(const fact::GangResized& f) const { return f.id; }
   JobId operator()(const fact::JobAssigned& f) const { return f.id; }
   JobId operator()(const fact::PodsExpected& f) const { return f.job; }
+  JobId operator()(const fact::JobParked& f) const { return f.id; }
   JobId operator()(const fact::PodRunning& f) const { return f.job; }
   JobId operator()(const fact::PodGone& f) const { return f.job; }
   template <class Other>

@@ -1,0 +1,145 @@
+// Decisions about parked jobs, whose pods do not exist while their owner is suspended
+// (docs/design/0119).
+#include <algorithm>
+#include <utility>
+
+#include "core/limits.h"
+#include "core/must.h"
+#include "core/stored_size.h"
+#include "engine/decide/decide.h"
+#include "engine/decide/pods/join.h"
+
+namespace subak::decide {
+namespace {
+
+std::uint64_t pods_in(const std::vector<PodGroup>& groups) {
+  std::uint64_t pods = 0;
+  for (const PodGroup& group : groups) pods += group.count;
+  return pods;
+}
+
+std::optional<Error> check_seen(const in::OwnerSeen& i) {
+  const PodRecord& pod = i.pod;
+  if (pod.uid.empty() || pod.ns.empty() || pod.name.empty() || pod.owner.empty()) {
+    return Error{ErrorCode::kInvalid, "pod", pod.ns + "/" + pod.name,
+                 "want uid, namespace, name and owner"};
+  }
+  if (i.state != ParkedOwner::kParked) return std::nullopt;
+  const bool all_ask = std::none_of(i.groups.begin(), i.groups.end(), [](const PodGroup& group) {
+    return group.shape.kind == GpuKind::kNone || group.count == 0;
+  });
+  if (!all_ask) {
+    return Error{ErrorCode::kInvalid, "groups", "none",
+                 "want pods that ask for GPUs: no others are in a gang"};
+  }
+  const std::uint64_t pods = pods_in(i.groups);
+  if (pods == 0 || pods != pod.gang_size || (pods > 1 && pod.gang.empty())) {
+    return Error{ErrorCode::kInvalid, "groups", std::to_string(pods) + " pods",
+                 "want as many as pod.gang_size, at least 1, and a gang for more than 1"};
+  }
+  return std::nullopt;
+}
+
+// Makes a job that is not queued any more incomplete, so that its pods may change.
+void leave_queue(Decision& d, const state::Job& job) {
+  if (job.state != JobState::kQueued) return;
+  d.emit(fact::JobMoved{job.id, JobState::kIncomplete, Cause::kNone, {}, JobState::kIncomplete});
+}
+
+bool has_groups(const Decision& d, const state::Job& job, const std::vector<PodGroup>& groups) {
+  if (pods_in(groups) != job.gang_size || job.pods.size() < job.gang_size) return false;
+  std::uint32_t rank = 0;
+  for (const PodGroup& group : groups) {
+    for (std::uint32_t n = 0; n < group.count; ++n, ++rank) {
+      const state::Pod& pod = job.pods[rank];
+      if (!pod.is_expected() || !(state::shape_of(d.s.fleet(), pod) == group.shape)) return false;
+    }
+  }
+  return true;
+}
+
+// The pods of the owner still exist, so it cannot wait as a job without pods. The edge reports it
+// again.
+void put_off(Decision& d, const in::OwnerSeen& i) {
+  d.refuse({ErrorCode::kExhausted, "queue", i.pod.ns + "/" + i.pod.name,
+            "its pods still exist: it is parked when they are gone"},
+           i.pod.uid);
+}
+
+// The owner of a known job is suspended: the owner was edited, or it was suspended again before it
+// created pods. The job keeps its place in the order.
+void park_again(Decision& d, const state::Job& job, const in::OwnerSeen& i) {
+  const JobId id = job.id;
+  if (job.ends_for_good()) return;  // the owner gets another mark
+  const bool has_pods = job.waits() ? job.pods_live() > 0 : !job.awaits_parked_pods();
+  if (has_pods) return put_off(d, i);
+  if (!job.is_parked()) {
+    leave_queue(d, job);
+    d.emit(fact::JobParked{id, Parking::kParked, 0});
+    d.act_on(id);
+  }
+  d.tell(note::PodListed{id.cluster(), {id, 0}});
+  if (!job.waits() || has_groups(d, job, i.groups)) return settle(d, id);
+  const auto size = static_cast<std::uint32_t>(pods_in(i.groups));
+  if (!job.gang && size != job.gang_size) return;  // a job of one pod has no other members
+  leave_queue(d, job);
+  if (size != job.gang_size) d.emit(fact::GangResized{id, size});
+  d.emit(fact::PodsExpected{id, 0, i.groups});
+  job_changed(d, id);
+  settle(d, id);
+}
+
+void park(Decision& d, const state::Cluster& cluster, const in::OwnerSeen& i) {
+  const AccountId account = account_of(d, cluster.id, i.pod.ns, i.pod.account);
+  if (auto full = queue_is_full(d, account)) return d.refuse(*full, i.pod.uid);
+  GangRequest request{i.groups, i.pod.terms};
+  if (auto error = check_bytes(stored_bytes(request))) return d.refuse(*error, i.pod.uid);
+  fact::JobCreated created = new_job(d, cluster, i.pod, account);
+  created.waits.parking = Parking::kParked;
+  created.owner = i.pod.owner;
+  const JobId id = created.id;
+  d.emit(std::move(created));
+  d.emit(fact::PodsExpected{id, 0, i.groups});
+  must(d.s.jobs().at(id).is_parked() && d.s.jobs().at(id).pods_live() == 0,
+       "a parked job has no pods");
+  d.tell(note::PodListed{cluster.id, {id, 0}});
+  settle(d, id);
+}
+
+}  // namespace
+
+void unpark(Decision& d, JobId id) {
+  const state::Job& job = d.s.jobs().at(id);
+  if (!job.is_parked()) return;
+  if (job.ends_for_good()) {  // it was cancelled: its owner stays suspended
+    d.emit(fact::JobParked{id, Parking::kResumed, 0});
+    return finish_if_over(d, id);
+  }
+  leave_queue(d, job);
+  d.emit(fact::JobParked{id, Parking::kResumed, 0});
+  d.act_on(id);
+  settle(d, id);
+}
+
+void decide(Decision& d, const in::OwnerSeen& i) {
+  const state::Cluster* const cluster = d.s.clusters().find(i.cluster);
+  if (cluster == nullptr) return d.refuse(no_cluster(i.cluster), i.cluster);
+  if (auto error = check_seen(i)) return d.refuse(*error, i.pod.uid);
+  const JobId id = d.s.jobs().gangs().of_parked(cluster->id, i.pod.owner);
+  if (i.state == ParkedOwner::kParked) {
+    if (id) return park_again(d, d.s.jobs().at(id), i);
+    if (cluster->mode_of(i.pod.ns) != Mode::kEnforce) return;
+    if (find_gang(d, cluster->id, i.pod) != nullptr) return put_off(d, i);
+    return park(d, *cluster, i);
+  }
+  if (!id) return;
+  const state::Job& job = d.s.jobs().at(id);
+  if (i.state == ParkedOwner::kResumed || !job.awaits_parked_pods() || job.ends_for_good()) {
+    return unpark(d, id);
+  }
+  // No pods come: the job is over, whether it waits or has a hold.
+  if (!job.waits()) return give_up(d, id, Cause::kCancelled);
+  d.emit(fact::JobMoved{id, JobState::kDone, Cause::kCancelled, {}, JobState::kIncomplete});
+}
+
+}  // namespace subak::decide
