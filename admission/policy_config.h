@@ -109,7 +109,8 @@ struct AdmissionConfig {
   std::string own_user = "system:serviceaccount:subak-system:subak";
   // Members of this group may remove Subak's gate and change its keys.
   std::string break_glass_group = "subak:break-glass";
-  // True: Jobs and other owners that can be suspended are created suspended.
+  // False: Jobs and other owners that can be suspended are never created suspended. True: they are,
+  // as QueueSettings::park_after says.
   bool suspend_owners = true;
   // The alignment of namespaces that no entry of the list counts for. Of several entries, the first
   // counts.

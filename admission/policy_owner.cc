@@ -1,6 +1,7 @@
 // Owners of pods that can be suspended: Job, JobSet, Kubeflow jobs, TrainJob, RayJob, RayCluster.
-// An owner that is created running and has GPU pods starts suspended, so that its pods do not pile
-// up behind the gate. The webhook also adds to the templates what only the owner knows: the size of
+// Once many gated pods of an account wait, an owner that is created running and has GPU pods starts
+// suspended, so that further pods do not pile up behind the gate (docs/design/0119). Subak resumes
+// it at its turn. The webhook also adds to the templates what only the owner knows: the size of
 // the gang, and its creator.
 // Sources: the field names are those of k8s.io/api batch/v1, jobset v1alpha2, kubeflow
 // training-operator v1 and mpi-operator v2beta1 (runPolicy.suspend), trainer v1alpha1, kuberay
@@ -22,12 +23,13 @@ struct OwnerKind {
   std::string_view group, kind;
   bool run_policy = false;  // spec.runPolicy.suspend instead of spec.suspend
   bool gang = true;         // its pods start together; an ordinary Job is elastic
+  bool parks = true;        // the edge reads the kind, so Subak can resume it
 };
 constexpr std::array kOwners{
     OwnerKind{"batch", "Job", false, false},
     OwnerKind{"jobset.x-k8s.io", "JobSet"},
-    OwnerKind{"trainer.kubeflow.org", "TrainJob"},
-    OwnerKind{"ray.io", "RayJob"},
+    OwnerKind{"trainer.kubeflow.org", "TrainJob", false, true, false},
+    OwnerKind{"ray.io", "RayJob", false, true, false},
     OwnerKind{"ray.io", "RayCluster"},
     OwnerKind{"kubeflow.org", "PyTorchJob", true},
     OwnerKind{"kubeflow.org", "TFJob", true},
@@ -197,16 +199,38 @@ void stamp_template(const Template& t, const std::string& user, std::uint32_t ga
   patch.add_members(t.pointer + "/metadata/annotations", t.pod.has_annotations, annotations);
 }
 
-// True if the owner starts suspended because of Subak, so that Subak resumes it.
-bool suspends(const Context& c, const OwnerKind& kind, json::Value spec, const Marks& marks) {
-  if (!c.config.suspend_owners) return false;
-  return !is_suspended(spec, kind) || marks.queued_by_kueue;
+// True if so many gated pods of the owner's account wait that the owner waits suspended.
+bool is_crowded(const Context& c, const Found& found) {
+  if (c.view.policy.queue.park_after == 0) return true;
+  const PodKey& key = found.templates.front().pod.keys.account;
+  const AccountsView::Row* const named = key.set ? c.view.accounts->of_path(key.value) : nullptr;
+  const AccountsView::Row* const account = named != nullptr ? named : c.ns_account;
+  const std::vector<AccountId>& crowded = c.cluster.reports.crowded;
+  return account != nullptr && std::binary_search(crowded.begin(), crowded.end(), account->id);
+}
+
+// True if the edge can tell from the owner which pods wait: they are one gang of this owner alone,
+// or each starts by itself.
+bool can_wait(const OwnerKind& kind, const Found& found) {
+  if (found.templates.empty() || (kind.gang && found.elastic)) return false;
+  return std::none_of(found.templates.begin(), found.templates.end(), [](const Template& t) {
+    return t.pod.keys.job.set || !t.pod.claims.device.empty();
+  });
+}
+
+// True if the owner starts suspended because of Subak, so that Subak resumes it. An edge of this
+// service must follow the cluster, since it is the edge that resumes.
+bool suspends(const Context& c, const OwnerKind& kind, json::Value spec, const Marks& marks,
+              const Found& found) {
+  if (!c.config.suspend_owners || !kind.parks || c.cluster.known_as.empty()) return false;
+  if (!can_wait(kind, found)) return false;
+  return marks.queued_by_kueue || (!is_suspended(spec, kind) && is_crowded(c, found));
 }
 
 std::string owner_patch(const Context& c, const OwnerKind& kind, const Pod& meta, json::Value spec,
                         const Found& found, const Marks& marks) {
   PatchWriter patch;
-  const bool suspend = suspends(c, kind, spec, marks);
+  const bool suspend = suspends(c, kind, spec, marks, found);
   if (suspend && !is_suspended(spec, kind)) {
     if (!kind.run_policy) {
       patch.add("/spec/suspend", "true");
@@ -216,10 +240,10 @@ std::string owner_patch(const Context& c, const OwnerKind& kind, const Pod& meta
       patch.add("/spec/runPolicy", "{\"suspend\":true}");
     }
   }
-  if (suspend && !has_key(meta.annotations, names::kSuspendedBy)) {
+  if (suspend && find_text(meta.annotations, names::kSuspendedBy) != names::kParked) {
     if (!meta.has_metadata) patch.add("/metadata", "{}");
     patch.add_members("/metadata/annotations", meta.has_annotations,
-                      {{names::kSuspendedBy, "true"}});
+                      {{names::kSuspendedBy, std::string(names::kParked)}});
   }
   const std::uint32_t gang = suspend ? gang_size(kind, found) : 0;
   const std::string user = suspend ? person(c.review) : "";
@@ -256,13 +280,14 @@ Decision decide_owner(const Context& c, json::Value object) {
     if (auto d = gang_not_entitled(c, found)) return std::move(*d);
   }
   Decision d = untouched(Because::kUnchanged);
-  if (json::member(*spec, "activeDeadlineSeconds")) d.warn(kDeadlineCounts);
+  const bool waits_suspended = suspends(c, kind, *spec, marks, found);
+  if (json::member(*spec, "activeDeadlineSeconds") && !waits_suspended) d.warn(kDeadlineCounts);
   for (const std::string& text : marks.warnings) d.warn(text);
   if (c.endpoint == Endpoint::kValidate) return d;
   d.patch = owner_patch(c, kind, meta, *spec, found, marks);
   if (d.patch.empty()) return d;
   d.verdict = Verdict::kPatched;
-  if (suspends(c, kind, *spec, marks)) d.because = Because::kSuspended;
+  if (waits_suspended) d.because = Because::kSuspended;
   return d;
 }
 

@@ -54,6 +54,8 @@ inline constexpr std::string_view kQueuedCondition = "subak.gpu/Queued";
 inline constexpr std::string_view kLeader = "subak.gpu/leader";
 // Annotation of an owner that Subak has suspended; its values are in server/edge/writes/plan.h.
 inline constexpr std::string_view kSuspendedBy = "subak.gpu/suspended";
+// Its value on an owner that waits suspended for its turn (docs/design/0119).
+inline constexpr std::string_view kParked = "parked";
 // Label of a node: NVLink joins groups of this many GPUs with neighbouring indexes. "1" means that
 // NVLink joins no GPUs.
 inline constexpr std::string_view kLabelGpusPerDomain = "subak.gpu/gpus-per-domain";

@@ -7,6 +7,7 @@
 
 #include <array>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -55,6 +56,10 @@ struct OwnerRole {
   bool later = false;
   // True: the Job sets backoffLimitPerIndex, so each index fails and restarts by itself.
   bool independent = false;
+  // For an owner with Subak's mark names::kParked: the record of a pod of this template, created
+  // when the owner was. nullptr for other owners, and if Subak cannot tell from the template alone
+  // what the pods ask for or which pods their gang has.
+  std::shared_ptr<const PodRecord> record{};
   // Why a pod of this template can never start as it is written. nullopt: it can start.
   std::optional<Error> wrong;
 
@@ -116,6 +121,18 @@ struct OwnerRecord {
 // True if a JobSet's failurePolicy rule with this action restarts one job and lets the others
 // continue.
 bool restarts_single_job(std::string_view action);
+
+// The pods of an owner that waits suspended by Subak, from its templates (in::OwnerSeen).
+struct ParkedPods {
+  // The record of the first pod. `uid` and `owner` are the uid of the owner, `name` is its name.
+  PodRecord pod;
+  // All pods that start together, in order of rank. One pod if each pod starts by itself.
+  std::vector<PodGroup> groups;
+};
+// Returns the pods of an owner with the mark names::kParked. nullopt: the owner cannot wait
+// suspended. Its pods form several gangs or a part of one, a template does not tell enough, or the
+// owner creates no GPU pods.
+std::optional<ParkedPods> parked_pods(const OwnerRecord& owner);
 
 // Reads an owner. kNotFound: the object is of none of the kinds above. kInvalid: the object has no
 // uid or name, or it has more templates, or more pods in a gang, than the service accepts. `extra`

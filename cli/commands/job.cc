@@ -17,7 +17,8 @@ namespace subak::cli {
 namespace {
 
 std::string state_text(const v1::Job& job) {
-  return job.state() == v1::JOB_STATE_DONE ? word(job.cause()) : word(job.state());
+  if (job.state() == v1::JOB_STATE_DONE) return word(job.cause());
+  return word(job.state()) + (job.parked() ? ", parked" : "");
 }
 
 // Returns "node-3", or "node-3 and 7 more".

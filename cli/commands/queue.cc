@@ -73,7 +73,7 @@ Table queue_table(const v1::ListQueueResponse& answer) {
                             payer_text(spec.account(), spec.user()),
                             r.shape(),
                             gpus_text(r.job().milligpu()),
-                            age_text(to_ms(r.wait())),
+                            age_text(to_ms(r.wait())) + (r.job().parked() ? " parked" : ""),
                             priority_text(spec),
                             waits_text(r),
                             r.waits_for().detail()};

@@ -165,6 +165,7 @@ class Leaving {
   void resume_owners() {
     for (const SuspendedOwner& owner : must_have(suspended_owners(api_))) {
       must_be_done(resume_owner(api_, owner));
+      if (owner.taken_back) api_.wait(1000 / o_.rate);
       if (!owner.taken_back) s_.say(owner.path + " was cancelled and stays suspended");
     }
   }

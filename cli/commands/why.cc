@@ -54,6 +54,10 @@ void print_head(Session& s, const v1::Explanation& e) {
             << ", priority " << priority_text(spec) << ", waiting for "
             << age_text(now_ms() - to_ms(job.submit_time())) << '\n';
   }
+  if (job.parked()) {
+    s.out() << "parked: its pods do not exist, as the object that creates them is suspended until "
+               "its\nturn\n";
+  }
   if (job.has_until() && job.state() == v1::JOB_STATE_STARTING) {
     s.out() << "its GPUs are held until " << time_text(job.until())
             << ": its pods must be bound by then\n";

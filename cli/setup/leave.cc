@@ -6,6 +6,7 @@
 
 #include "cli/setup/manifest_objects.h"
 #include "core/names.h"
+#include "kube/owners/kinds.h"
 #include "kube/pod.h"
 #include "kube/release.h"
 #include "server/edge/writes/plan.h"
@@ -55,8 +56,8 @@ QueuedPod queued_pod(const Pod& pod) {
           std::string(is_made ? pod.owner.uid : pod.uid), is_made};
 }
 
-std::optional<Error> find_owners(KubeCaller& api, std::string_view collection,
-                                 std::vector<SuspendedOwner>& owners) {
+std::optional<Error> find_owners(KubeCaller& api, const OwnerKindRow& kind,
+                                 std::string_view collection, std::vector<SuspendedOwner>& owners) {
   const std::size_t slash = collection.rfind('/');
   auto error = api.list(std::string(collection), "", [&](json::Value owner) {
     const auto metadata = json::member(owner, "metadata");
@@ -67,7 +68,9 @@ std::optional<Error> find_owners(KubeCaller& api, std::string_view collection,
                           std::string(json::text(*metadata, "namespace")) +
                           std::string(collection.substr(slash)) + "/" +
                           std::string(json::text(*metadata, "name")),
-                      mark == kMarkTakenBack});
+                      mark == kMarkTakenBack || mark == names::kParked,
+                      std::string(json::text(*metadata, "creationTimestamp")),
+                      kind.parks == SuspendField::kRunPolicy});
   });
   if (error && error->code == ErrorCode::kNotFound) return std::nullopt;  // no such kind
   return error;
@@ -112,9 +115,19 @@ Result<std::vector<QueuedPod>> queued_pods(KubeCaller& api) {
 
 Result<std::vector<SuspendedOwner>> suspended_owners(KubeCaller& api) {
   std::vector<SuspendedOwner> owners;
-  for (const std::string_view collection : {kJobsPath, kJobSetsPath}) {
-    if (const auto error = find_owners(api, collection, owners)) return *error;
+  for (const OwnerKindRow& kind : owner_kinds()) {
+    if (kind.parks == SuspendField::kNone) continue;
+    // A cluster serves the objects of a kind in each of its versions.
+    for (const std::string_view version : kind.versions) {
+      if (version.empty()) continue;
+      const std::size_t before = owners.size();
+      if (const auto error = find_owners(api, kind, collection_of(kind, version), owners))
+        return *error;
+      if (owners.size() > before) break;
+    }
   }
+  std::stable_sort(owners.begin(), owners.end(),
+                   [](const auto& a, const auto& b) { return a.created < b.created; });
   return owners;
 }
 
@@ -193,7 +206,9 @@ std::optional<Error> delete_pod(KubeCaller& api, const QueuedPod& pod) {
 std::optional<Error> resume_owner(KubeCaller& api, const SuspendedOwner& owner) {
   return patch(api, owner.path,
                metadata_patch("annotations", names::kSuspendedBy,
-                              owner.taken_back ? R"(,"spec":{"suspend":false})" : ""));
+                              !owner.taken_back  ? ""
+                              : owner.run_policy ? R"(,"spec":{"runPolicy":{"suspend":false}})"
+                                                 : R"(,"spec":{"suspend":false})"));
 }
 
 }  // namespace subak::cli

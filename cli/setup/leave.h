@@ -29,9 +29,13 @@ struct QueuedPod {
 struct SuspendedOwner {
   // The path of the object at the API server.
   std::string path;
-  // True: Subak revoked the hold of the owner's job, so the owner waits for its turn. False: a user
-  // cancelled the job, and the owner stays suspended.
+  // True: the owner waits for its turn, because Subak parked it or revoked the hold of its job.
+  // False: a user cancelled the job, and the owner stays suspended.
   bool taken_back = false;
+  // metadata.creationTimestamp, as the API server writes it.
+  std::string created;
+  // True: the field is spec.runPolicy.suspend. False: it is spec.suspend.
+  bool run_policy = false;
 };
 
 // All objects of Subak in a cluster.
@@ -45,7 +49,7 @@ struct Traces {
   std::vector<std::string> namespaces;
   // The pods with Subak's gate, gang by gang. The gang with the oldest pod comes first.
   std::vector<QueuedPod> pods;
-  // Owners that Subak suspended.
+  // Owners that Subak suspended, the oldest first.
   std::vector<SuspendedOwner> owners;
   // Paths of the objects that the service needs while it works: its priority level at the API
   // server, and its rights.

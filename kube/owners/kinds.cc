@@ -28,21 +28,31 @@ constexpr OwnerKindRow maker(OwnerKind kind, std::string_view name, std::string_
 
 constexpr OwnerKindRow training(OwnerKind kind, std::string_view name, Versions versions,
                                 std::string_view plural) {
-  return {
-      kind,  name,  kKubeflow,     versions, plural, OwnerWatch::kIfServed, &OwnerReader::training,
-      false, false, kKubeflowRoles};
+  return {kind,
+          name,
+          kKubeflow,
+          versions,
+          plural,
+          OwnerWatch::kIfServed,
+          &OwnerReader::training,
+          false,
+          SuspendField::kRunPolicy,
+          false,
+          kKubeflowRoles};
 }
 
 constexpr OwnerKindRow group(OwnerKind kind, std::string_view name, std::string_view group,
                              Versions versions, std::string_view plural,
                              void (OwnerReader::*read)(json::Value, std::optional<json::Value>)) {
-  return {kind, name, group, versions, plural, OwnerWatch::kIfServed, read, false, true};
+  return {
+      kind, name, group, versions, plural, OwnerWatch::kIfServed, read, false, SuspendField::kNone,
+      true};
 }
 
 // The kinds in the order of OwnerKind.
 constexpr std::array kKinds{
     OwnerKindRow{OwnerKind::kJob, "Job", "batch", Versions{"v1"}, "jobs", OwnerWatch::kAlways,
-                 &OwnerReader::job, true},
+                 &OwnerReader::job, true, SuspendField::kSpec},
     OwnerKindRow{OwnerKind::kJobSet,
                  "JobSet",
                  "jobset.x-k8s.io",
@@ -51,6 +61,7 @@ constexpr std::array kKinds{
                  OwnerWatch::kUnlessAbsent,
                  &OwnerReader::job_set,
                  true,
+                 SuspendField::kSpec,
                  false,
                  {"jobset.sigs.k8s.io/replicatedjob-name"}},
     OwnerKindRow{OwnerKind::kLeaderWorkerSet, "LeaderWorkerSet", "leaderworkerset.x-k8s.io",
@@ -73,6 +84,7 @@ constexpr std::array kKinds{
                  OwnerWatch::kIfServed,
                  &OwnerReader::ray_cluster,
                  false,
+                 SuspendField::kSpec,
                  false,
                  {"ray.io/group"}},
     OwnerKindRow{OwnerKind::kVolcanoJob,
@@ -83,6 +95,7 @@ constexpr std::array kKinds{
                  OwnerWatch::kIfServed,
                  &OwnerReader::volcano_job,
                  false,
+                 SuspendField::kNone,
                  false,
                  {"volcano.sh/task-spec"}},
     group(OwnerKind::kCoschedulingGroup, "PodGroup", "scheduling.x-k8s.io", {"v1alpha1"},
@@ -140,6 +153,13 @@ const OwnerKindRow* find_collection(std::string_view path) {
     });
   });
   return row == kKinds.end() ? nullptr : row;
+}
+
+bool is_suspended(const OwnerKindRow& row, json::Value spec) {
+  // The kinds that Subak suspends only to end their pods have spec.suspend too.
+  if (row.parks != SuspendField::kRunPolicy) return json::boolean(spec, "suspend");
+  const auto policy = json::member(spec, "runPolicy");
+  return policy && json::boolean(*policy, "suspend");
 }
 
 Text role_of(const OwnerKindRow& row, const Pod& pod) {

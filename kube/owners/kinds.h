@@ -30,6 +30,16 @@ enum class OwnerWatch : std::uint8_t {
   kIfServed,
 };
 
+// Where a kind has the field by which its owner can wait suspended.
+enum class SuspendField : std::uint8_t {
+  // Nowhere: Subak does not park the owners of this kind.
+  kNone,
+  // spec.suspend
+  kSpec,
+  // spec.runPolicy.suspend
+  kRunPolicy,
+};
+
 struct OwnerKindRow {
   OwnerKind kind{};
   // The kind and the API group as Kubernetes writes them: "MPIJob", "kubeflow.org".
@@ -43,6 +53,8 @@ struct OwnerKindRow {
   void (OwnerReader::*read)(json::Value spec, std::optional<json::Value> status) = nullptr;
   // True: Subak may suspend the owner by spec.suspend.
   bool suspends = false;
+  // The field by which Subak parks the owner (docs/design/0119).
+  SuspendField parks = SuspendField::kNone;
   // True: no controller of pods, but a group that pods name by a mark (pod_groups_of()).
   bool is_group = false;
   // The labels of a pod that name its role (OwnerRole::name). The first that the pod has counts.
@@ -63,6 +75,9 @@ const OwnerKindRow* find_owner_kind(std::string_view api_version, std::string_vi
 std::string collection_of(const OwnerKindRow& row, std::string_view version);
 // Returns the row whose objects have this path in one of its versions; nullptr: there is none.
 const OwnerKindRow* find_collection(std::string_view path);
+
+// True if the owner is suspended by the field of its kind. `spec`: of the owner.
+bool is_suspended(const OwnerKindRow& row, json::Value spec);
 
 // Returns the role of a pod in an owner of this kind; empty: the pod's labels name none.
 Text role_of(const OwnerKindRow& row, const Pod& pod);

@@ -1,7 +1,9 @@
 // Kubernetes' own owners, JobSet and LeaderWorkerSet, and what all forms of owners share.
 #include <algorithm>
 
+#include "core/duration.h"
 #include "core/limits.h"
+#include "core/names.h"
 #include "kube/owners/reader.h"
 #include "kube/quantity.h"
 
@@ -98,6 +100,9 @@ void OwnerReader::metadata(json::Value object) {
   out_.resource_version = meta.resource_version;
   out_.parent = meta.owner.uid;
   out_.deleted = !meta.deleted_at.empty();
+  is_parked_ = find_text(meta.annotations, names::kSuspendedBy) == names::kParked;
+  const auto created = parse_time(meta.created_at, "");
+  created_ms_ = created ? *created : 0;
   out_.first_of_each_job = out_.kind == OwnerKind::kJobSet && is_exclusive(object);
 }
 
@@ -197,8 +202,13 @@ std::uint32_t OwnerReader::add(std::string_view name, json::Value made, const st
   r.copies = copies;
   r.pods = pods;
   if (!pod.mistakes.empty()) r.wrong = std::move(pod.mistakes.front());
-  r.shape = std::move(pod.shape);
+  r.shape = pod.shape;
   r.claims = !pod.claims.device.empty();
+  if (is_parked_ && !pod.keys.job.set && !pod.in_domain() && !r.claims && !r.wrong) {
+    PodRecord record = pod_record(pod, false);
+    record.created_at_ms = created_ms_;
+    r.record = std::make_shared<const PodRecord>(std::move(record));
+  }
   r.stated = stated_gang_size(pod);
   return r.stated;
 }

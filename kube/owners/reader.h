@@ -78,6 +78,9 @@ class OwnerReader {
   OwnerRecord& out_;
   const ExtraGpuResources& extra_;
   bool more_ = false;
+  // The owner has the mark names::kParked; when it was created.
+  bool is_parked_ = false;
+  TimeMs created_ms_ = 0;
 };
 
 }  // namespace subak

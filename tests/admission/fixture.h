@@ -116,7 +116,9 @@ inline std::shared_ptr<const View> fixed_view() {
                     {{"rdma/hca", 8}, {"rdma/hca_shared_devices_a", 8}},
                     false,
                     {{"1g.10gb", 7}, {"1g.99gb", 1}}};
+  c.known_as = "system:serviceaccount:subak-system:subak";  // an edge follows the cluster
   auto view = std::make_shared<View>();
+  view->policy.queue.park_after = 0;  // each owner that can wait suspended does
   view->accounts = accounts;
   view->clusters = std::make_shared<std::vector<ClusterView>>(std::vector{c});
   return view;

@@ -155,7 +155,7 @@ TEST(Marks, AJobOfKueueIsResumedBySubakAtItsTurn) {
                                    R"("kueue.x-k8s.io/max-exec-time-seconds":"60")");
   const Decision suspended = own(queue, R"(,"suspend":true)");
   EXPECT_EQ(suspended.because, Because::kSuspended);
-  EXPECT_THAT(suspended.patch, HasSubstr(R"({"subak.gpu/suspended":"true"})"));
+  EXPECT_THAT(suspended.patch, HasSubstr(R"({"subak.gpu/suspended":"parked"})"));
   EXPECT_THAT(suspended.patch, Not(HasSubstr("/spec/suspend")));
   EXPECT_THAT(suspended.patch,
               HasSubstr(R"("path":"/spec/template/metadata/annotations","value":)"

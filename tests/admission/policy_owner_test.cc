@@ -39,7 +39,7 @@ TEST(PolicyOwner, AGpuJobStartsSuspended) {
   EXPECT_EQ(
       d.patch,
       R"([{"op":"add","path":"/spec/suspend","value":true},)"
-      R"({"op":"add","path":"/metadata/annotations","value":{"subak.gpu/suspended":"true"}},)"
+      R"({"op":"add","path":"/metadata/annotations","value":{"subak.gpu/suspended":"parked"}},)"
       R"({"op":"add","path":"/spec/template/metadata/labels","value":{"subak.gpu/user":"ana"}}])");
 }
 
@@ -49,21 +49,60 @@ TEST(PolicyOwner, NothingNewWhereTheAccountDrains) {
                 Because::kDraining, 403, "account old is draining");
 }
 
-// The Job's counts from its start, that of a pod from when its node has it.
+// The Job's counts from its start, that of a pod from when its node has it. A parked Job has not
+// started.
 TEST(PolicyOwner, ADeadlineThatCountsWhilePodsWaitIsWarnedOf) {
   const std::string gpu = pod(container(kGpu, "4"), "");
-  for (const char* more :
-       {R"(,"activeDeadlineSeconds":60)", R"(,"suspend":true,"activeDeadlineSeconds":60)"}) {
-    const Decision d = own(job(gpu, more), kJob);
-    ASSERT_EQ(d.warnings.size(), 1U) << more;
-    EXPECT_TRUE(d.warnings[0].starts_with("spec.activeDeadlineSeconds counts while"));
-    EXPECT_EQ(d.warnings[0].find("more bytes"), std::string::npos) << "it is not cut";
-  }
+  const Decision d = own(job(gpu, R"(,"suspend":true,"activeDeadlineSeconds":60)"), kJob);
+  ASSERT_EQ(d.warnings.size(), 1U);
+  EXPECT_TRUE(d.warnings[0].starts_with("spec.activeDeadlineSeconds counts while"));
+  EXPECT_EQ(d.warnings[0].find("more bytes"), std::string::npos) << "it is not cut";
+  EXPECT_TRUE(own(job(gpu, R"(,"activeDeadlineSeconds":60)"), kJob).warnings.empty());
   EXPECT_TRUE(own(job(gpu), kJob).warnings.empty());
   EXPECT_TRUE(own(job(pod("{}", ""), R"(,"activeDeadlineSeconds":60)"), kJob).warnings.empty());
   const std::string own_deadline =
       pod(container(kGpu, "1"), R"("name":"p")", R"(,"activeDeadlineSeconds":60)");
   EXPECT_TRUE(decide_text(review_text(own_deadline)).warnings.empty());
+}
+
+// Returns the decision on a Job if the accounts `crowded` have as many gated pods as `after`.
+Decision job_where(std::uint32_t after, std::vector<AccountId> crowded, const std::string& object,
+                   const std::string& known_as = "edge") {
+  View view = *test::fixed_view();
+  view.policy.queue.park_after = after;
+  auto clusters = std::make_shared<std::vector<ClusterView>>(*view.clusters);
+  clusters->front().reports.crowded = std::move(crowded);
+  clusters->front().known_as = known_as;
+  view.clusters = std::move(clusters);
+  const test::Parsed parsed(review_text(object, "team-a", "ana", "CREATE", "null", kJob));
+  return decide(view, {}, "c1", Endpoint::kMutate, parsed.review());
+}
+
+TEST(PolicyOwner, WaitsSuspendedOnceManyGatedPodsOfItsAccountWait) {
+  const std::string gpu = job(pod(container(kGpu, "4"), ""));
+  const std::shared_ptr<const View> view = test::fixed_view();
+  const AccountsView& accounts = *view->accounts;
+  const AccountId vision = accounts.of_path("ml.vision")->id;
+  const AccountId lab = accounts.of_path("ml.vision.lab")->id;
+  EXPECT_EQ(job_where(1'000, {}, gpu).because, Because::kUnchanged);
+  EXPECT_EQ(job_where(1'000, {vision}, gpu).because, Because::kSuspended);
+  EXPECT_EQ(job_where(1'000, {lab}, gpu).because, Because::kUnchanged) << "another account";
+  const std::string of_lab =
+      job(pod(container(kGpu, "4"), R"("annotations":{"subak.gpu/account":"ml.vision.lab"})"));
+  EXPECT_EQ(job_where(1'000, {lab}, of_lab).because, Because::kSuspended);
+  EXPECT_EQ(job_where(0, {}, gpu).because, Because::kSuspended);
+  EXPECT_EQ(job_where(0, {}, gpu, "").because, Because::kUnchanged) << "no edge would resume it";
+}
+
+// Pods of other owners may be in the gang, and devices are known only when their claims exist.
+TEST(PolicyOwner, SomeOwnersCannotWaitSuspended) {
+  const std::string named =
+      pod(container(kGpu, "4"), R"("labels":{"subak.gpu/job":"g","subak.gpu/gang-size":"4"})");
+  EXPECT_EQ(own(job(named), kJob).because, Because::kUnchanged);
+  const std::string marked = R"(,"annotations":{"subak.gpu/suspended":"taken-back"})";
+  EXPECT_THAT(own(job(pod(container(kGpu, "4"), ""), "", marked), kJob).patch,
+              HasSubstr(R"("path":"/metadata/annotations/subak.gpu~1suspended","value":"parked")"))
+      << "a manifest may have the mark of an earlier run";
 }
 
 // The size would be stamped as if its people had declared a gang.
@@ -127,7 +166,7 @@ TEST(PolicyOwner, AJobSetIsAGangOfAllItsPods) {
   EXPECT_EQ(
       d.patch,
       R"([{"op":"add","path":"/spec/suspend","value":true},)"
-      R"({"op":"add","path":"/metadata/annotations/subak.gpu~1suspended","value":"true"},)"
+      R"({"op":"add","path":"/metadata/annotations/subak.gpu~1suspended","value":"parked"},)"
       R"({"op":"add","path":"/spec/replicatedJobs/0/template/spec/template/metadata/annotations/subak.gpu~1gang-size","value":"4"}])");
   const Decision ordered =
       own(job_set(R"(,"startupPolicy":{"startupPolicyOrder":"InOrder"})"), kJobSet);
@@ -152,11 +191,12 @@ TEST(PolicyOwner, RunPolicyOfKubeflow) {
                 Because::kOverLimit, 403, "18 GPUs (9 pods)");
 }
 
-TEST(PolicyOwner, ATrainJobNamesItsGpusWithoutATemplate) {
+// The edge does not read it, so nobody would resume it.
+TEST(PolicyOwner, ATrainJobDoesNotWaitSuspended) {
   const Decision d = own(
       R"({"metadata":{"name":"t"},"spec":{"trainer":{"numNodes":2,"resourcesPerNode":{"limits":{"nvidia.com/gpu":4}}}}})",
       R"({"group":"trainer.kubeflow.org","version":"v1alpha1","kind":"TrainJob"})");
-  EXPECT_EQ(d.because, Because::kSuspended);
+  EXPECT_EQ(d.because, Because::kUnchanged);
 }
 
 }  // namespace

@@ -25,6 +25,7 @@ from standin_cluster import ADMISSION, FOREIGN, GATE, GUARDS, RIGHTS, Cluster
 SUBAK, SUBAKD, STANDIN = (os.path.abspath(sys.argv.pop(1)) for _ in range(3))
 DEADLINE_S = 120  # generous: other work may share the machine
 JOBS = "/apis/batch/v1/namespaces/team-a/jobs"
+PYTORCH_JOBS = "/apis/kubeflow.org/v1/namespaces/team-a/pytorchjobs"
 
 
 class Case(unittest.TestCase):
@@ -68,6 +69,66 @@ class Case(unittest.TestCase):
             time.sleep(0.05)
 
 
+def gpu_template():
+    return {"spec": {"containers": [{"name": "c", "resources": {"limits": {"nvidia.com/gpu": "8"}}}]}}
+
+
+class Parking(Case):
+    """Jobs that wait suspended (docs/design/0119)."""
+
+    def setUp(self):
+        super().setUp()
+        self.cluster.make_namespace("team-a", "true")
+        self.start_service("enforce")
+        self.run_subak("account", "set", "vision", "--namespaces", "team-a", "--reason", "a test")
+
+    def park(self, name, mark="parked"):
+        spec = {"suspend": True, "parallelism": 2, "completions": 2, "completionMode": "Indexed", "template": gpu_template()}
+        notes = {"subak.gpu/suspended": mark} if mark else {}
+        self.cluster.make(JOBS, name, metadata={"annotations": notes, "creationTimestamp": "2026-01-01T00:00:00Z"}, spec=spec)
+
+    def job_of(self, name):
+        jobs = json.loads(self.run_subak("--output", "json", "job", "list")).get("jobs", [])
+        return next((job for job in jobs if job["spec"]["name"] == f"team-a/{name}"), None)
+
+    def is_suspended(self, name):
+        return self.cluster.get(f"{JOBS}/{name}")["spec"]["suspend"]
+
+    def test_a_parked_job_waits_and_is_resumed_at_its_turn(self):
+        self.park("train")
+        self.park("mine", mark=None)
+        self.until(lambda: self.job_of("train"), "it is a job")
+        job = self.job_of("train")
+        self.assertTrue(job["parked"])
+        self.assertIn("parked: its pods do not exist", self.run_subak("why", job["id"]))
+        self.assertIn("parked", self.run_subak("queue"))
+        self.assertTrue(self.is_suspended("train"))
+        status = {"capacity": {"nvidia.com/gpu": "8"}, "allocatable": {"nvidia.com/gpu": "8", "cpu": "64", "pods": "100"},
+                  "conditions": [{"type": "Ready", "status": "True"}]}  # fmt: skip
+        for name in ("n1", "n2"):
+            self.cluster.make("/api/v1/nodes", name, status=status)
+        self.until(lambda: not self.is_suspended("train"), "its turn")
+        self.assertNotIn("subak.gpu/suspended", self.cluster.get(f"{JOBS}/train")["metadata"]["annotations"])
+        self.assertTrue(self.is_suspended("mine"))
+        self.assertIsNone(self.job_of("mine"))
+
+    def test_a_cancelled_one_stays_suspended(self):
+        self.park("wrong")
+        self.until(lambda: self.job_of("wrong"), "it is a job")
+        self.run_subak("job", "cancel", self.job_of("wrong")["id"])
+        self.until(lambda: self.job_of("wrong") is None, "its end")
+        job = self.cluster.get(f"{JOBS}/wrong")
+        self.assertEqual((job["spec"]["suspend"], job["metadata"]["annotations"]),
+                         (True, {"subak.gpu/suspended": "cancelled"}))  # fmt: skip
+
+    def test_one_that_its_user_resumes_loses_the_mark(self):
+        self.park("train")
+        self.until(lambda: self.job_of("train"), "it is a job")
+        self.cluster.call("PATCH", f"{JOBS}/train", {"spec": {"suspend": False}})
+        self.until(lambda: self.cluster.get(f"{JOBS}/train")["metadata"]["annotations"] == {}, "Subak's mark is gone")
+        self.assertFalse(self.job_of("train").get("parked"))
+
+
 class Uninstall(Case):
     def setUp(self):
         super().setUp()
@@ -81,9 +142,11 @@ class Uninstall(Case):
         self.cluster.make_pod("gang-0", "2026-11-01T10:00:00Z", owner="gang")
         self.cluster.make_pod("middle", "2026-11-01T11:00:00Z", gates=(FOREIGN, GATE))
         self.cluster.make_pod("free", "2026-11-01T09:00:00Z", gates=())
-        for name, mark in (("back", "taken-back"), ("stopped", "cancelled"), ("theirs", None)):
+        for name, mark in (("back", "taken-back"), ("parked", "parked"), ("stopped", "cancelled"), ("theirs", None)):
             notes = {"subak.gpu/suspended": mark, "other": "stays"} if mark else {}
             self.cluster.make(JOBS, name, metadata={"annotations": notes}, spec={"suspend": True})
+        notes = {"subak.gpu/suspended": "parked"}
+        self.cluster.make(PYTORCH_JOBS, "train", metadata={"annotations": notes}, spec={"runPolicy": {"suspend": True}})
         self.run_subak("uninstall", "--rate", "1000")
         for path in GUARDS:
             self.assertIsNone(self.cluster.get(ADMISSION + path), path)
@@ -98,8 +161,9 @@ class Uninstall(Case):
         kinds = [path.split("/")[4] for method, path in writes if method == "DELETE"]
         self.assertLess(kinds.index("validatingadmissionpolicybindings"), kinds.index("mutatingwebhookconfigurations"))
         self.assertNotIn(("PATCH", "/api/v1/namespaces/other"), writes)
-        self.assertEqual([self.cluster.get(f"{JOBS}/{n}")["spec"]["suspend"] for n in ("back", "stopped", "theirs")],
-                         [False, True, True])  # fmt: skip
+        names = ("back", "parked", "stopped", "theirs")
+        self.assertEqual([self.cluster.get(f"{JOBS}/{n}")["spec"]["suspend"] for n in names], [False, False, True, True])
+        self.assertEqual(self.cluster.get(f"{PYTORCH_JOBS}/train")["spec"], {"runPolicy": {"suspend": False}})
         self.assertEqual(self.cluster.get(f"{JOBS}/back")["metadata"]["annotations"], {"other": "stays"})
 
     def test_with_the_service_alive_it_opens_the_queue(self):

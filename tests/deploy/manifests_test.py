@@ -51,8 +51,11 @@ def check_webhook(name, kind, hook, exempt):
     wanted = "/stamp/" if stamps else "/mutate/" if kind.startswith("Mutating") else "/validate/"
     check(url == "https://HOST:9443" + wanted + "CLUSTER", f"{where}: url {url}")
     asked, left_out = hook["namespaceSelector"]["matchExpressions"]
-    holds = hook["failurePolicy"] == "Fail" or stamps
-    label = {"key": "subak.gpu/managed", "operator": "In", "values": ["true" if holds else "warn"]}
+    holds = hook["failurePolicy"] == "Fail"
+    parks = hook["name"] == "park.subak.gpu"
+    check(not (parks and holds), f"{where}: pods wait behind gates while Subak is away")
+    enforced = holds or parks or stamps
+    label = {"key": "subak.gpu/managed", "operator": "In", "values": ["true" if enforced else "warn"]}
     check(asked == label, f"{where}: {asked}")
     check(hook["failurePolicy"] in ("Fail", "Ignore"), f"{where}: failurePolicy")
     check(left_out["operator"] == "NotIn" and set(left_out["values"]) == exempt, f"{where}: {left_out}")

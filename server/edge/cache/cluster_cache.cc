@@ -38,6 +38,12 @@ void count_user(DomainCache& domains, const GpuPodEntry& pod, int by) {
          : domains.remove_user(pod.claims.domain, pod.going);
 }
 
+// Sends the core what it does not know yet of an owner that waits or waited suspended.
+void tell_parked(OwnerCache& owners, const std::string& uid, Outbox& outbox) {
+  if (auto update = owners.look_at_parked(outbox.cluster(), uid))
+    outbox.changed(about::Owner{uid}, *std::move(update));
+}
+
 // Reports a pod that exists as gone. The core then ends the hold of the pod, if it has one. Unless
 // the pod is bound, the edge guards the node of that hold (PodMarks::take_withdrawn()).
 void withdraw(const std::string& uid, PodEntry& entry, bool bound, Outbox& outbox,
@@ -116,12 +122,12 @@ ClusterCache::ClusterCache(std::string cluster, ExtraGpuResources extra,
   namespace_policy_.system_namespaces = system_namespaces;
 }
 
-// Owners stay: nothing of them is sent.
 void ClusterCache::forget_told() {
   outbox_.clear();
   pods_.clear();
   nodes_.clear();
   namespaces_.clear();
+  owners_.parked().forget_told();
   owned_.clear();
   orphans_.clear();
   non_gpu_members_.clear();
@@ -261,6 +267,7 @@ void ClusterCache::see_gpu_pod(const std::string& uid, PodEntry& entry, const Po
                           ? ""
                           : namespaced_name(entry.ns, pod.claims.domain_template);
   owned_.add(gpu);
+  owners_.see_pod_of_parked(gpu, monotonic_ms);
   count_user(domains_, gpu, 1);
   // Subak released the pod. Only such a pod is reported if the scheduler finds no node for it, or
   // if it is not Ready. In mode observe, no pod is reported.
@@ -277,18 +284,6 @@ void ClusterCache::tell_pod(const std::string& uid, const PodRecord& record) {
   if (digest == entry.told) return;
   entry.told = digest;
   outbox_.pod_seen(uid, record);
-}
-
-void ClusterCache::tell_late_pods(const std::string& uid, PodEntry& entry, const Pod& pod,
-                                  const PodRecord& first) {
-  GpuPodEntry& gpu = *entry.gpu;
-  if (!gpu.gated || gpu.ended || first.gang_size < 2) return;
-  std::optional<in::GangSeen> seen = late_pods(owners_, outbox_.cluster(), pod, first);
-  if (!seen) return;
-  const std::uint64_t digest = content_hash(to_text(*seen));
-  if (digest == gpu.gang_told.late_members) return;
-  gpu.gang_told.late_members = digest;
-  outbox_.changed(about::LatePods{uid}, *std::move(seen));
 }
 
 void ClusterCache::follow_gang(const std::string& uid, PodEntry& entry, PodRecord& record) {
@@ -368,7 +363,10 @@ void ClusterCache::put_off_unschedulable(const std::string& uid, std::int64_t mo
 
 void ClusterCache::tell_again(const std::string& uid, bool as_new) {
   const auto found = pods_.find(uid);
-  if (found == pods_.end()) return;
+  if (found == pods_.end()) {
+    owners_.parked().forget_told(uid);
+    return tell_parked(owners_, uid, outbox_);
+  }
   if (as_new && found->second.gpu) {
     withdraw(uid, found->second, false, outbox_, marks_);
     found->second.gpu->gang_told.apart = true;
@@ -444,6 +442,7 @@ void ClusterCache::see_answered_owner(json::Value owner, const std::string& coll
 }
 
 void ClusterCache::take_in(const OwnerCache::Seen& owner) {
+  tell_parked(owners_, owner.uid, outbox_);
   if (owner.outdates) outdate_pods_of(owner);
   if (!owner.gone) {
     for (const std::string& uid : orphans_.awaiting(owner.uid)) see_orphan(uid, 0, true);
@@ -457,6 +456,7 @@ void ClusterCache::take_in(const OwnerCache::Seen& owner) {
 
 void ClusterCache::complete_owners(const std::string& collection) {
   owners_.complete(collection);
+  for (const std::string& uid : owners_.parked().told()) tell_parked(owners_, uid, outbox_);
   for (const std::string& gang : std::set(owned_.open_gangs())) tell_if_gone(gang);
 }
 

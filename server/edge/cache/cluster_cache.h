@@ -55,7 +55,7 @@ class ClusterCache {
 
   // Drops all entries of pods, nodes and namespaces, and all updates. So the core gets all these
   // objects again from the next lists. Call it when a session begins. The entries of owners stay,
-  // since the core does not get owners.
+  // since the core gets only owners that wait suspended.
   void forget_told();
 
   // The updates for the core. The edge takes an update out with Outbox::next(). If the edge cannot
@@ -123,7 +123,8 @@ class ClusterCache {
   OwnedPods::Count pods_of(const std::string& owner_uid) const;
   // Marks a pod whose last update the core refused. The edge then reads the pod again, and the
   // cache sends the pod again. `as_new`: the cache first sends the pod as gone, so the core
-  // takes it as a pod that comes now (pods_beyond()). Does nothing for an unknown pod.
+  // takes it as a pod that comes now (pods_beyond()). `uid` may also be that of an owner that waits
+  // suspended; the cache then sends the owner again. Does nothing for an unknown object.
   void tell_again(const std::string& uid, bool as_new = false);
   // Calls `take` for each pod that Subak released and for which the scheduler finds no node.
   // GpuPodEntry::unschedulable_since_ms says since when. `take` must not change the cache.

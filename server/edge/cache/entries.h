@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/names.h"
 #include "kube/owner.h"
 #include "kube/owners/kinds.h"
 #include "kube/pod.h"
@@ -177,6 +178,8 @@ struct LatePart {
   // roles are the last. Empty for other owners. `at_once`: how many pods come at once.
   std::vector<JobsOfSet> roles;
   std::uint32_t at_once = 0;
+  // For an owner with the mark names::kParked that can wait suspended: all its pods. Else nullptr.
+  std::shared_ptr<const ParkedPods> parked;
 };
 
 // An owner of pods, or a group that pods name.
@@ -215,7 +218,7 @@ struct OwnerEntry {
   bool one_pod = false;
   // True if Subak may suspend the owner.
   bool may_suspend() const { return row->suspends; }
-  // spec.suspend is true.
+  // The owner is suspended: spec.suspend or spec.runPolicy.suspend is true.
   bool suspended = false;
   // The owner has finished or failed, so it creates no more pods.
   bool ended = false;
@@ -233,6 +236,8 @@ struct OwnerEntry {
   // The value of the annotation subak.gpu/suspended, which says why Subak suspended the owner.
   // Empty: Subak did not suspend it.
   std::string mark;
+  // True if the owner waits suspended for its turn, or waited and was resumed by others.
+  bool has_parked_mark() const { return mark == names::kParked; }
   // The number of the last list of the owner's collection that named the owner.
   std::uint32_t list = 0;
 };

@@ -1,6 +1,8 @@
 #include <optional>
 #include <utility>
 
+#include "core/content_hash.h"
+#include "server/edge/cache/cluster_cache.h"
 #include "server/edge/cache/gangs.h"
 
 namespace subak {
@@ -85,6 +87,18 @@ std::optional<in::GangSeen> late_pods(const OwnerCache& owners, const std::strin
   if (!seen) seen = late_roles(owners, cluster, pod, first);
   if (!seen) seen = late_in_group(cluster, pod, first);
   return seen;
+}
+
+void ClusterCache::tell_late_pods(const std::string& uid, PodEntry& entry, const Pod& pod,
+                                  const PodRecord& first) {
+  GpuPodEntry& gpu = *entry.gpu;
+  if (!gpu.gated || gpu.ended || first.gang_size < 2) return;
+  std::optional<in::GangSeen> seen = late_pods(owners_, outbox_.cluster(), pod, first);
+  if (!seen) return;
+  const std::uint64_t digest = content_hash(to_text(*seen));
+  if (digest == gpu.gang_told.late_members) return;
+  gpu.gang_told.late_members = digest;
+  outbox_.changed(about::LatePods{uid}, *std::move(seen));
 }
 
 }  // namespace subak

@@ -13,6 +13,7 @@ std::string_view name_of(const about::Node& key) { return key.name; }
 std::string_view name_of(const about::Namespace& key) { return key.name; }
 std::string_view name_of(const about::Gang& key) { return key.owner; }
 std::string_view name_of(const about::LatePods& key) { return key.first_uid; }
+std::string_view name_of(const about::Owner& key) { return key.uid; }
 
 }  // namespace
 
@@ -93,6 +94,7 @@ std::optional<News> Outbox::take_next(std::uint64_t pods_version) {
   Waiting& update = waiting_.at(key);
   News out;
   if (const auto* const pod = std::get_if<about::Pod>(&key)) out.uid = pod->uid;
+  if (const auto* const owner = std::get_if<about::Owner>(&key)) out.uid = owner->uid;
   if (update.pod) {
     out.clock = update.pod->node;
     out.body = in::PodSeen{cluster_, std::move(*update.pod)};

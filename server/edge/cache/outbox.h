@@ -40,7 +40,12 @@ struct LatePods {
   std::string first_uid;
   friend bool operator==(const LatePods&, const LatePods&) = default;
 };
-using Key = std::variant<Pod, Node, Namespace, Gang, LatePods>;
+// An owner of pods that waits suspended, or waited so (in::OwnerSeen).
+struct Owner {
+  std::string uid;
+  friend bool operator==(const Owner&, const Owner&) = default;
+};
+using Key = std::variant<Pod, Node, Namespace, Gang, LatePods, Owner>;
 struct KeyHash {
   std::size_t operator()(const Key& key) const;
 };
@@ -52,7 +57,7 @@ struct KeyHash {
 struct News {
   // The input, ready to be sent.
   in::Body body;
-  // The uid of the pod in the update; empty: the update is about no pod.
+  // The uid of the pod or owner in the update; empty: the update is about neither.
   std::string uid;
   // The node whose clock gave the times of the pod. Empty: the service's clock gave them, or the
   // update has no such times.

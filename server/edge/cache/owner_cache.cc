@@ -76,6 +76,7 @@ void OwnerCache::read(const WatchEvent& event, OwnerEntry& entry) const {
   entry.ranks.clear();
   entry.done = 0;
   entry.together = Together::kNone;
+  entry.late.parked.reset();
   if (const auto owner = read_owner(entry.row->kind, event.object, extra_)) {
     entry.together = owner->together;
     entry.has_deadline = owner->has_deadline;
@@ -89,6 +90,8 @@ void OwnerCache::read(const WatchEvent& event, OwnerEntry& entry) const {
     entry.without_gpus = 0;
     entry.ranks = role_ranks(*owner);
     entry.late = late_part_of(*owner);
+    if (auto pods = parked_pods(*owner); pods && entry.row->parks != SuspendField::kNone)
+      entry.late.parked = std::make_shared<const ParkedPods>(*std::move(pods));
     for (std::size_t role = 0; role < owner->roles.size(); ++role) {
       const OwnerRole& made = owner->roles[role];
       entry.gangs.emplace_back(made.name, owner->gang_size(role));
@@ -111,10 +114,9 @@ void OwnerCache::read(const WatchEvent& event, OwnerEntry& entry) const {
     }
   }
   const auto spec = json::member(event.object, "spec");
-  const auto suspend = spec ? json::member(*spec, "suspend") : std::nullopt;
   const auto parallelism = spec ? json::member(*spec, "parallelism") : std::nullopt;
   entry.one_pod = !parallelism || json::integer(*parallelism, 1) <= 1;
-  entry.suspended = suspend && json::boolean(*suspend);
+  entry.suspended = spec && is_suspended(*entry.row, *spec);
 }
 
 void OwnerCache::begin(const std::string& collection) {
@@ -276,6 +278,30 @@ std::string OwnerCache::worker_set(const std::string& name) const {
 std::string OwnerCache::group(const std::string& key) const {
   const auto found = groups_.find(key);
   return found == groups_.end() ? std::string() : found->second;
+}
+
+std::optional<in::OwnerSeen> OwnerCache::look_at_parked(const std::string& cluster,
+                                                        const std::string& uid) {
+  ParkedOwners::Owner seen;
+  if (const OwnerEntry* const owner = find(uid)) {
+    seen.ns = &owner->ns;
+    seen.name = &owner->name;
+    seen.pods = owner->late.parked.get();
+    seen.suspended = owner->suspended;
+    seen.marked = owner->has_parked_mark();
+    seen.ended = owner->ended;
+  }
+  return parked_.look(cluster, uid, seen);
+}
+
+void OwnerCache::see_pod_of_parked(const GpuPodEntry& pod, std::int64_t monotonic_ms) {
+  if (pod.ended || pod.going || marked_.empty()) return;
+  const OwnerEntry* owner = find(pod.owner_uid);
+  if (owner == nullptr) return;
+  if (owner->suspended) parked_.see_pod(pod.owner_uid, monotonic_ms);
+  const std::string& above = owner->parent;
+  owner = find(above);
+  if (owner != nullptr && owner->suspended) parked_.see_pod(above, monotonic_ms);
 }
 
 std::vector<std::string> OwnerCache::below(const std::string& uid) const {

@@ -14,13 +14,15 @@
 #include "kube/pod.h"
 #include "server/edge/cache/entries.h"
 #include "server/edge/client/watch_stream.h"
+#include "server/edge/parking/parked_owners.h"
 
 namespace subak {
 
 // Returns the name of a group among all groups: "KIND namespace/name".
 std::string group_key(OwnerKind kind, std::string_view ns, std::string_view name);
 
-// Entries stay when a session ends: the core does not get owners, so no entry must be sent again.
+// Entries stay when a session ends. The core gets only owners that wait suspended, when they are
+// listed again.
 class OwnerCache {
  public:
   // `extra`: the resources that count as whole GPUs. `extra` must outlive the cache.
@@ -66,6 +68,14 @@ class OwnerCache {
   std::string awaited_maker(const Pod& pod) const;
   // Returns the owners with Subak's mark (annotation subak.gpu/suspended).
   const std::set<std::string>& marked() const { return marked_; }
+  // The owners that wait suspended until their turn.
+  ParkedOwners& parked() { return parked_; }
+  const ParkedOwners& parked() const { return parked_; }
+  // Calls ParkedOwners::look() for the owner, which may be gone.
+  std::optional<in::OwnerSeen> look_at_parked(const std::string& cluster, const std::string& uid);
+  // Calls ParkedOwners::see_pod() for the owners of this pod, if they are suspended and the pod has
+  // not ended.
+  void see_pod_of_parked(const GpuPodEntry& pod, std::int64_t monotonic_ms);
   // Returns the uids of the owners that this owner controls directly, such as the Jobs of a JobSet.
   // The cost is O(n) for n owners in the cache.
   std::vector<std::string> below(const std::string& uid) const;
@@ -106,6 +116,7 @@ class OwnerCache {
   std::map<std::string, std::string> worker_sets_;  // their uids, by "namespace/name"
   std::map<std::string, std::string> groups_;       // their uids, by group_key()
   std::set<std::string> marked_;
+  ParkedOwners parked_;
   // Kinds with at least one complete list.
   std::set<OwnerKind> known_;
   // The number of lists begun, by kind.

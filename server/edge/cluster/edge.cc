@@ -97,6 +97,7 @@ void Edge::Impl::turn() {
   writes.report_not_ready();
   reports.tell_put_off();
   effects.confirm();
+  writes.look_at_parked();
   writes.turn();
   strays.open();
   notices.look_at_waiting();

@@ -126,8 +126,7 @@ void Notices::tell_written(const KubeWrite& write) {
     case WriteKind::kDropDomain:
       return;
     case WriteKind::kResume:
-      return tell_owner(write.uid, "Resumed", "Resume",
-                        "its pods are gone, so it is resumed and creates new pods", false);
+      return tell_resumed(write);
   }
 }
 
@@ -163,6 +162,22 @@ void Notices::tell_suspended(const KubeWrite& write, const std::string& note) {
   const PodEntry* const pod = context_.cache.find_gpu_pod(write.pod);
   if (pod == nullptr) return;
   recorder_.tell({"v1", "Pod", pod->ns, pod->name, write.pod, "Preempted", "Suspend", note, true});
+}
+
+void Notices::tell_resumed(const KubeWrite& write) {
+  if (write.job) {
+    return tell_owner(write.uid, "Resumed", "Resume",
+                      "job " + text::job_id_text(write.job) +
+                          " starts: it is resumed, and its pods go to the nodes held for them",
+                      false);
+  }
+  if (write.why.empty()) {
+    return tell_owner(write.uid, "Resumed", "Resume",
+                      "its pods are gone, so it is resumed and creates new pods", false);
+  }
+  tell_owner(write.uid, "NotParked", "Resume",
+             "it no longer waits suspended: " + write.why + "; its pods wait behind their gates",
+             true);
 }
 
 void Notices::look_at_waiting() {

@@ -63,6 +63,8 @@ class Notices {
   std::uint64_t sent() const { return recorder_.sent(); }
 
  private:
+  // Records that an owner was resumed, and why.
+  void tell_resumed(const KubeWrite& write);
   // Records that a preempted job's owner was suspended: on the owner, and on one of its pods.
   void tell_suspended(const KubeWrite& write, const std::string& note);
   // True if the Events may use a connection now.

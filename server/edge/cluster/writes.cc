@@ -1,5 +1,6 @@
 #include "server/edge/cluster/writes.h"
 
+#include <memory>
 #include <utility>
 #include <vector>
 
@@ -115,6 +116,36 @@ void Writes::give_up(const std::string& uid, JobId job, Cause cause, const std::
                         words + "; the hold is released",
                     true);
   queue_.give_up(job);
+}
+
+void Writes::look_at_parked() {
+  ParkedOwners& parked = context_.cache.owners().parked();
+  for (const std::string& uid : parked.take_given_up()) {
+    notices_.tell_owner(uid, "NotParked", "Park",
+                        "its suspension and Subak's mark came back more than " +
+                            std::to_string(limits::kMaxParkings) +
+                            " times, so Subak does not resume it any more; set suspend to false, "
+                            "and its pods wait behind their gates",
+                        true);
+  }
+  const std::int64_t now = context_.ports.monotonic_ms();
+  if (now < parked_due_ms_) return;
+  parked_due_ms_ = now + kSecondMs;
+  bool any = parked.resume_ignored(
+      now, [this](const std::string& uid) { return context_.cache.pods_of(uid).pods > 0; });
+  const std::shared_ptr<const View> view = context_.ports.view();
+  const ClusterView* const cluster = view->cluster(context_.options.cluster);
+  std::size_t resumed = 0;
+  for (const std::string& uid : context_.cache.owners().marked()) {
+    if (resumed == limits::kOpenedPerSecond) break;
+    const OwnerEntry& owner = *context_.cache.owners().find(uid);
+    const bool outside = cluster != nullptr && cluster->mode_of(owner.ns) != Mode::kEnforce;
+    if (!outside || !owner.has_parked_mark() || parked.must_resume(uid) != nullptr) continue;
+    parked.resume(uid, "its namespace is not in mode enforce");
+    ++resumed;
+  }
+  any = any || resumed > 0;
+  if (any) queue_.outdate();
 }
 
 void Writes::turn() {

@@ -32,6 +32,9 @@ class Writes {
   // Reports the pods that have not been Ready for the time that the policy allows
   // (GangSettings::ready_within_ms), once a minute while it is so.
   void report_not_ready();
+  // Finds parked owners that may not wait suspended: controllers that ignore the suspension, and
+  // namespaces that are no longer enforced. Looks once a second.
+  void look_at_parked();
   // Begins the next writes of the queue. Call it while EdgeSession::follows().
   void turn();
 
@@ -84,6 +87,8 @@ class Writes {
   std::uint64_t opened_outside_ = 0;
   // When report_not_ready() looks at the pods again, in monotonic ms.
   std::int64_t not_ready_due_ms_ = 0;
+  // When look_at_parked() looks next, by the monotonic clock.
+  std::int64_t parked_due_ms_ = 0;
 };
 
 }  // namespace subak

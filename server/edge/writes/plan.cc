@@ -188,11 +188,34 @@ class Planner {
   void resume_owners() {
     for (const std::string& uid : cache_.owners().marked()) {
       const OwnerEntry& owner = *cache_.owners().find(uid);
+      if (owner.has_parked_mark()) {
+        resume_parked(uid, owner);
+        continue;
+      }
       const bool again = owner.mark == kMarkTakenBack && cache_.pods_of(uid).pods == 0;
       if ((owner.suspended && !again) || !may_try(uid)) continue;
       KubeWrite write{WriteKind::kResume, uid, {}, "", Cause::kNone, 0, 0};
       add(kBack, 0, write);
     }
+  }
+
+  // Resumes the owner of a parked job whose turn has come. The owner of a cancelled job stays
+  // suspended, and gets a mark that says so. False: the effect needs no such write.
+  bool end_parking(const Wanted& wanted) {
+    const std::string& uid = wanted.effect.owner;
+    const OwnerEntry* const owner = uid.empty() ? nullptr : cache_.owners().find(uid);
+    if (owner == nullptr || !is_parked(uid, *owner)) return false;
+    if (!may_try(uid) || !chosen_.insert(uid).second) return true;
+    const bool opens = wanted.effect.kind == EffectKind::kOpenGate;
+    KubeWrite write{opens ? WriteKind::kResume : WriteKind::kSuspend,
+                    uid,
+                    wanted.effect.job,
+                    "",
+                    wanted.effect.cause,
+                    wanted.effect.attempt,
+                    wanted.effect.pods.size()};
+    add(opens ? kClosed : kBack, wanted.order, write);
+    return true;
   }
 
   void finish(std::size_t most, Plan& plan) {
@@ -206,6 +229,23 @@ class Planner {
   }
 
  private:
+  bool is_parked(const std::string& uid, const OwnerEntry& owner) const {
+    return owner.has_parked_mark() && !owner.ended && !cache_.owners().parked().is_given_up(uid);
+  }
+
+  // Resumes a parked owner that may not wait, and takes the mark from one that others have resumed.
+  void resume_parked(const std::string& uid, const OwnerEntry& owner) {
+    const std::string* const why = cache_.owners().parked().must_resume(uid);
+    const bool may_wait = owner.suspended && owner.late.parked != nullptr && why == nullptr;
+    if (may_wait || !is_parked(uid, owner)) return;
+    if (!may_try(uid) || !chosen_.insert(uid).second) return;
+    KubeWrite write{WriteKind::kResume, uid, {}, "", Cause::kNone, 0, 0};
+    write.why = !owner.suspended ? "its user or its controller resumed it"
+                : why != nullptr ? *why
+                                 : "its pods cannot be known from its templates";
+    add(kBack, 0, write);
+  }
+
   enum Turn : std::uint8_t { kBack, kHalfOpen, kClosed };
   struct Found {
     Turn turn;
@@ -293,7 +333,8 @@ Plan plan_writes(const WantedJobs& wanted, const Fence& fence, const ClusterCach
     if (over || job.given_up) continue;
     const bool opens = job.effect.kind == EffectKind::kOpenGate;
     const bool left = opens ? planner.open(job) : planner.take_back(job, ending);
-    if (!left) plan.settled.push_back(id);
+    const bool parked = planner.end_parking(job);
+    if (!left && !parked) plan.settled.push_back(id);
   }
   planner.drop_domains(wanted);
   planner.resume_owners();

@@ -56,7 +56,8 @@ struct KubeWrite {
   // The uid of the pod, or of the owner that is suspended or resumed. For kMakeDomain and
   // kDropDomain: make_domain_id() or drop_domain_id() of the ComputeDomain's key.
   std::string uid;
-  // The job; it is empty for kResume, and for a pod that Subak does not manage.
+  // The job. It is empty for a pod that Subak does not manage, and for kResume unless the turn of a
+  // parked job has come.
   JobId job;
   // For kRelease: the node for the pod; empty: the scheduler chooses the node.
   std::string node;
@@ -72,6 +73,8 @@ struct KubeWrite {
   // For kSuspend: the uid of one of the pods that end. For kMakeDomain: the uid of one of the pods
   // that need the ComputeDomain.
   std::string pod{};
+  // For kResume of a parked owner without a turn: why it no longer waits suspended, for people.
+  std::string why{};
 };
 
 // Return what identifies the attempts to make the ComputeDomain with this key for an attempt of a
@@ -138,6 +141,9 @@ struct Plan {
 //   core may extend a hold that has ended by `now_ms`.
 // - It releases no pod to a node that `fence` guards. The caller must have pruned `fence` with this
 //   cache.
+// - It resumes the owner of a parked job when an effect says so. It also resumes a parked owner
+//   that cannot wait suspended (ParkedOwners::must_resume(), LatePart::parked). If others resumed
+//   the owner, it only takes Subak's mark away. It leaves an owner that was given up as it is.
 // - It ignores a release whose hold has ended by `now_ms`, since the core will withdraw that
 //   effect.
 // - It evicts a pod only if it cannot suspend the pod's owner instead. It suspends the owner if the

@@ -1,0 +1,95 @@
+// The owners of pods that wait suspended until their turn (docs/design/0119): what the core knows
+// of them, and which of them must be resumed without a turn.
+// Threads: one at a time; OwnerCache owns the object.
+#pragma once
+
+#include <cstdint>
+#include <iterator>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/limits.h"
+#include "kube/owner.h"
+#include "model/input.h"
+
+namespace subak {
+
+class ParkedOwners {
+ public:
+  // What the cache knows of an owner.
+  struct Owner {
+    // nullptr: the owner does not exist.
+    const std::string* ns = nullptr;
+    const std::string* name = nullptr;
+    // The pods that it would create, if it has the mark names::kParked and can wait suspended. Else
+    // nullptr.
+    const ParkedPods* pods = nullptr;
+    // The owner is suspended, by anybody.
+    bool suspended = false;
+    // The owner has the mark names::kParked.
+    bool marked = false;
+    // The owner has ended.
+    bool ended = false;
+  };
+
+  // Forgets what the core knows. Call it when a session begins.
+  void forget_told() { told_.clear(); }
+  // Forgets what the core knows of one owner, so that look() returns it again.
+  void forget_told(const std::string& uid) { told_.erase(uid); }
+
+  // Looks at an owner that was seen, changed or deleted. Returns the input for the core; nullopt:
+  // the core knows it already, or need not know it.
+  std::optional<in::OwnerSeen> look(const std::string& cluster, const std::string& uid,
+                                    const Owner& owner);
+  // Returns the owners that the core knows as parked.
+  std::vector<std::string> told() const;
+
+  // A pod of this owner exists. If the owner is parked, the time counts from which its controller
+  // ignores that it is suspended.
+  void see_pod(const std::string& uid, std::int64_t monotonic_ms);
+  // Says that the owner must not wait suspended any more. `why`: for people.
+  void resume(const std::string& uid, const std::string& why);
+  // Resumes the owners that have had pods for limits::kIgnoredSuspendMs although they are parked.
+  // `still` returns true if the owner has pods. Returns true if there are any.
+  template <class Still>
+  bool resume_ignored(std::int64_t monotonic_ms, Still&& still);
+  // Returns why the owner must be resumed without a turn; nullptr: it may wait.
+  const std::string* must_resume(const std::string& uid) const;
+  // True if the owner was parked too often, so that it is no longer parked (limits::kMaxParkings).
+  // Its suspension then counts as that of its user.
+  bool is_given_up(const std::string& uid) const;
+  // Takes out the owners that were given up since the last call.
+  std::vector<std::string> take_given_up();
+
+ private:
+  // How often an owner was parked, as far as this process has seen.
+  struct History {
+    std::uint32_t times = 0;
+    bool parked = false;
+  };
+
+  // The digest of the last report of each owner that the core knows as parked.
+  std::map<std::string, std::uint64_t> told_;
+  std::map<std::string, History> history_;
+  // Parked owners with pods, and since when, by the monotonic clock.
+  std::map<std::string, std::int64_t> with_pods_;
+  std::map<std::string, std::string> resume_;
+  std::vector<std::string> given_up_;
+};
+
+template <class Still>
+bool ParkedOwners::resume_ignored(std::int64_t monotonic_ms, Still&& still) {
+  bool any = false;
+  for (auto it = with_pods_.begin(); it != with_pods_.end();) {
+    const bool has_pods = still(it->first);
+    const bool due = has_pods && monotonic_ms - it->second >= limits::kIgnoredSuspendMs;
+    if (due) resume(it->first, "its controller created pods although it is suspended");
+    any = any || due;
+    it = due || !has_pods ? with_pods_.erase(it) : std::next(it);
+  }
+  return any;
+}
+
+}  // namespace subak

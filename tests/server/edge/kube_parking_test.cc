@@ -1,0 +1,231 @@
+// Owners that wait suspended until their turn: what the core gets to know, and what the edge
+// writes.
+#include <gmock/gmock.h>
+
+#include "core/limits.h"
+#include "kube_seen.h"
+
+namespace subak {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+
+constexpr const char* kTemplate =
+    R"({"metadata":{"labels":{"subak.gpu/user":"ana"}},"spec":{"containers":[{"name":"c","resources":{"limits":{"nvidia.com/gpu":"8"}}}]}})";
+
+class Parked : public Kube {
+ protected:
+  // A Job of `pods` pods. `indexed`: they start together.
+  void see_parked(const std::string& uid, int pods, bool suspended = true,
+                  const std::string& mark = "parked", bool indexed = true,
+                  const std::string& made = kTemplate) {
+    const std::string n = std::to_string(pods);
+    see_job_text(uid, mark,
+                 R"("parallelism":)" + n + R"(,"completions":)" + n +
+                     (indexed ? R"(,"completionMode":"Indexed")" : "") + R"(,"suspend":)" +
+                     (suspended ? "true" : "false") + R"(,"template":)" + made);
+  }
+  void see_job_text(const std::string& uid, const std::string& mark, const std::string& spec,
+                    WatchKind what = WatchKind::kModified, const std::string& path = kJobsPath) {
+    const std::string notes =
+        mark.empty() ? "" : R"(,"annotations":{"subak.gpu/suspended":")" + mark + "\"}";
+    WatchEvent event;
+    event.kind = what;
+    event.object = objects_.parse(R"({"metadata":{"uid":")" + uid +
+                                  R"(","namespace":"a","name":"train","resourceVersion":"5",)" +
+                                  R"("creationTimestamp":"2026-01-01T00:00:00Z")" + notes +
+                                  R"(},"spec":{)" + spec + "}}");
+    cache.see_owner(event, path);
+  }
+  void turn_of(std::uint32_t job, const std::string& uid, EffectKind kind = EffectKind::kOpenGate) {
+    want(kind, job, {}, kind == EffectKind::kEvict ? Cause::kCancelled : Cause::kNone);
+    jobs[JobId(ClusterId(1), job)].effect.owner = uid;
+  }
+  // "parked J 2x8 of a/train", "resumed J".
+  std::vector<std::string> said() {
+    std::vector<std::string> out;
+    while (auto news = cache.outbox().next(Outbox::kAllPodsKnown)) {
+      if (const auto* const seen = std::get_if<in::OwnerSeen>(&news->body)) {
+        std::string text = std::string(enum_name(seen->state)) + " " + seen->pod.owner;
+        for (const PodGroup& group : seen->groups)
+          text += " " + std::to_string(group.count) + "x" + std::to_string(group.shape.gpus);
+        if (!seen->pod.gang.empty()) text += " of " + seen->pod.ns + "/" + seen->pod.gang;
+        if (!seen->pod.user.empty()) text += " for " + seen->pod.user;
+        out.push_back(text);
+      }
+      cache.outbox().answered(news->uid);
+    }
+    return out;
+  }
+
+ private:
+  simdjson::dom::parser objects_;
+};
+
+TEST_F(Parked, TheCoreGetsThePodsOfItsTemplate) {
+  see_parked("J", 2);
+  EXPECT_THAT(said(), ElementsAre("parked J 2x8 of a/train for ana"));
+  see_parked("J", 2);
+  EXPECT_THAT(said(), IsEmpty()) << "nothing has changed";
+  see_parked("J", 3);
+  EXPECT_THAT(said(), ElementsAre("parked J 3x8 of a/train for ana"));
+  see_parked("K", 4, true, "parked", false);
+  EXPECT_THAT(said(), ElementsAre("parked K 1x8 for ana")) << "each of its pods starts by itself";
+  EXPECT_THAT(plan(), IsEmpty()) << "both wait";
+}
+
+TEST_F(Parked, IsResumedAtItsTurn) {
+  see_parked("J", 2);
+  said();
+  turn_of(1, "J");
+  EXPECT_THAT(plan(), ElementsAre("resume J"));
+  EXPECT_EQ(last.writes[0].job, JobId(ClusterId(1), 1));
+  EXPECT_THAT(last.settled, IsEmpty()) << "its pods must come";
+  attempts["J"].under_way = true;
+  EXPECT_THAT(plan(), IsEmpty());
+  attempts.clear();
+  see_parked("J", 2, false, "");
+  EXPECT_THAT(said(), ElementsAre("resumed J"));
+  EXPECT_THAT(plan(), IsEmpty());
+}
+
+TEST_F(Parked, AHoldThatHasEndedResumesNobody) {
+  see_parked("J", 2);
+  turn_of(1, "J");
+  EXPECT_THAT(plan(100, kNow + 1000), IsEmpty());
+}
+
+TEST_F(Parked, OneThatItsUserSuspendedIsNotOurs) {
+  see_parked("J", 2, true, "");
+  EXPECT_THAT(said(), IsEmpty());
+  EXPECT_THAT(plan(), IsEmpty());
+  turn_of(1, "J");
+  EXPECT_THAT(plan(), IsEmpty());
+}
+
+TEST_F(Parked, OneThatOthersResumeLosesTheMark) {
+  see_parked("J", 2);
+  said();
+  see_parked("J", 2, false);
+  EXPECT_THAT(said(), ElementsAre("resumed J"));
+  EXPECT_THAT(plan(), ElementsAre("resume J"));
+  EXPECT_FALSE(last.writes[0].job) << "it is not its turn";
+  EXPECT_EQ(last.writes[0].why, "its user or its controller resumed it");
+  see_parked("J", 2, false, "");
+  EXPECT_THAT(plan(), IsEmpty());
+  see_parked("J", 2, true, "");
+  EXPECT_THAT(said(), IsEmpty());
+  EXPECT_THAT(plan(), IsEmpty()) << "its user suspended it";
+}
+
+TEST_F(Parked, OneThatIsDeletedOrSuspendedByItsUserIsGone) {
+  see_parked("J", 2);
+  see_parked("K", 2);
+  said();
+  see_job_text("J", "parked", "", WatchKind::kDeleted);
+  see_parked("K", 2, true, "cancelled");
+  EXPECT_THAT(said(), ElementsAre("gone J", "gone K"));
+}
+
+TEST_F(Parked, TheOwnerOfACancelledJobStaysSuspended) {
+  see_parked("J", 2);
+  said();
+  turn_of(1, "J", EffectKind::kEvict);
+  EXPECT_THAT(plan(), ElementsAre("suspend J"));
+  EXPECT_EQ(last.writes[0].cause, Cause::kCancelled);
+  see_parked("J", 2, true, "cancelled");
+  EXPECT_THAT(said(), ElementsAre("gone J"));
+  EXPECT_THAT(plan(), IsEmpty());
+}
+
+// Such an owner goes back to gates at once.
+TEST_F(Parked, OneWhosePodsAreNotKnownIsResumed) {
+  see_parked("J", 2, true, "parked", true,
+             R"({"spec":{"resourceClaims":[{"name":"g","resourceClaimTemplateName":"t"}],)"
+             R"("containers":[{"name":"c","resources":{"claims":[{"name":"g"}]}}]}})");
+  EXPECT_THAT(said(), IsEmpty());
+  EXPECT_THAT(plan(), ElementsAre("resume J"));
+  see_parked("J", 2, true, "parked", true,
+             R"({"metadata":{"labels":{"subak.gpu/job":"g"}},"spec":{"containers":[{"name":"c",)"
+             R"("resources":{"limits":{"nvidia.com/gpu":"8"}}}]}})");
+  EXPECT_THAT(said(), IsEmpty()) << "pods of other owners may be in its gang";
+  EXPECT_THAT(plan(), ElementsAre("resume J"));
+}
+
+TEST_F(Parked, AControllerThatIgnoresTheSuspensionIsFound) {
+  see_parked("J", 2);
+  said();
+  see({"1", 1, true, "", "J"});
+  const auto has_pods = [this](const std::string& uid) { return cache.pods_of(uid).pods > 0; };
+  ParkedOwners& parked = cache.owners().parked();
+  EXPECT_FALSE(parked.resume_ignored(monotonic + limits::kIgnoredSuspendMs - 1, has_pods));
+  EXPECT_THAT(plan(), IsEmpty());
+  EXPECT_TRUE(parked.resume_ignored(monotonic + limits::kIgnoredSuspendMs, has_pods));
+  EXPECT_THAT(plan(), ElementsAre("resume J"));
+  EXPECT_EQ(last.writes[0].why, "its controller created pods although it is suspended");
+  see_parked("J", 2, false, "");
+  EXPECT_EQ(parked.must_resume("J"), nullptr) << "it is over";
+}
+
+TEST_F(Parked, PodsThatEndInTimeAreNoSign) {
+  see_parked("J", 2);
+  said();
+  see({"1", 1, true, "", "J"});
+  see({"1", 2, true, "", "J"}, WatchKind::kDeleted);
+  const auto has_pods = [this](const std::string& uid) { return cache.pods_of(uid).pods > 0; };
+  EXPECT_FALSE(cache.owners().parked().resume_ignored(monotonic + kMinuteMs, has_pods));
+}
+
+// Whoever restores mark and suspension again and again costs three writes, and no more.
+TEST_F(Parked, OneThatFlipsIsGivenUp) {
+  int writes = 0;
+  for (int flip = 0; flip < 20; ++flip) {
+    see_parked("J", 2);
+    writes += static_cast<int>(plan().size());
+    see_parked("J", 2, false);
+    writes += static_cast<int>(plan().size());
+  }
+  EXPECT_EQ(writes, static_cast<int>(limits::kMaxParkings));
+  EXPECT_THAT(cache.owners().parked().take_given_up(), ElementsAre("J"));
+  EXPECT_THAT(cache.owners().parked().take_given_up(), IsEmpty()) << "it is said once";
+  said();
+  see_parked("J", 2);
+  EXPECT_THAT(said(), IsEmpty());
+  turn_of(1, "J");
+  EXPECT_THAT(plan(), IsEmpty());
+}
+
+TEST_F(Parked, ANewSessionTellsThemAgain) {
+  see_parked("J", 2);
+  said();
+  cache.forget_told();
+  EXPECT_THAT(said(), IsEmpty());
+  see_parked("J", 2);
+  EXPECT_THAT(said(), ElementsAre("parked J 2x8 of a/train for ana"));
+  cache.tell_again("J");
+  EXPECT_THAT(said(), ElementsAre("parked J 2x8 of a/train for ana")) << "the core refused it";
+}
+
+TEST_F(Parked, ASetAndAnOperatorsJobAreGangs) {
+  const std::string workers =
+      R"("replicatedJobs":[{"name":"w","replicas":2,"template":{"spec":{"parallelism":2,"template":)" +
+      std::string(kTemplate) + "}}}]";
+  see_job_text("S", "parked", R"("suspend":true,)" + workers, WatchKind::kModified, kJobSetsPath);
+  EXPECT_THAT(said(), ElementsAre("parked S 4x8 of a/train for ana"));
+  const std::string path = collection_of(row_of(OwnerKind::kPyTorchJob), "v1");
+  const std::string replicas = R"("runPolicy":{"suspend":true},"pytorchReplicaSpecs":{)"
+                               R"("Master":{"replicas":1,"template":)" +
+                               std::string(kTemplate) + R"(},"Worker":{"replicas":3,"template":)" +
+                               kTemplate + "}}";
+  see_job_text("T", "parked", replicas, WatchKind::kModified, path);
+  EXPECT_THAT(said(), ElementsAre("parked T 1x8 3x8 of a/train for ana"));
+  see_job_text("S", "parked",
+               R"("suspend":true,"startupPolicy":{"startupPolicyOrder":"InOrder"},)" + workers,
+               WatchKind::kModified, kJobSetsPath);
+  EXPECT_THAT(said(), ElementsAre("gone S")) << "its jobs are several gangs";
+  EXPECT_THAT(plan(), ElementsAre("resume S"));
+}
+
+}  // namespace
+}  // namespace subak
