@@ -71,14 +71,13 @@ def one_node_each(c, prefix):
 
 @case(alone=True)
 def domain_without_the_driver(c):
-    """The pod is refused, with the reason; of a Job, its controller says so."""
+    """The pod is refused, with the reason, and so is a Job of such pods."""
     labels = {"nvidia.com/gpu.clique": f"{cd.CLIQUE}.0", "nvidia.com/gpu.product": GB200}
     c.nodes(2, gpus=4, labels=labels)
     words = ("subak.gpu/compute-domain", "compute-domain.nvidia.com/channel", "NVIDIA's DRA driver")
     c.until(lambda: gpus_known(c) == 8, "GPUs of both nodes in Subak")
     c.refused(lambda: keyed(c, "lone"), *words)
-    gang(c, "train", 2, 4, keys=KEY)
-    c.until(lambda: [e for e in events(c, "FailedCreate") if "NVIDIA's DRA driver" in e["message"]], "Event of the Job")
+    c.refused(lambda: gang(c, "train", 2, 4, keys=KEY), *words)
 
 
 @case(alone=True, seconds=240)

@@ -48,6 +48,7 @@ import cases_nodes  # noqa: E402, F401
 import cases_operator_upgrade  # noqa: E402, F401
 import cases_operators  # noqa: E402, F401
 import cases_owners  # noqa: E402, F401
+import cases_parking  # noqa: E402, F401
 import cases_pods  # noqa: E402, F401
 import cases_ready  # noqa: E402, F401
 import cases_recipes  # noqa: E402, F401
