@@ -134,9 +134,10 @@ void decide(Decision& d, const in::OwnerSeen& i) {
   }
   if (!id) return;
   const state::Job& job = d.s.jobs().at(id);
-  if (i.state == ParkedOwner::kResumed || !job.awaits_parked_pods() || job.ends_for_good()) {
-    return unpark(d, id);
-  }
+  // In a namespace that is not enforced, the pods have no gate and are not the job's.
+  const bool come =
+      i.state == ParkedOwner::kResumed && cluster->mode_of(job.ns()) == Mode::kEnforce;
+  if (come || !job.awaits_parked_pods() || job.ends_for_good()) return unpark(d, id);
   // No pods come: the job is over, whether it waits or has a hold.
   if (!job.waits()) return give_up(d, id, Cause::kCancelled);
   d.emit(fact::JobMoved{id, JobState::kDone, Cause::kCancelled, {}, JobState::kIncomplete});
