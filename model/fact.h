@@ -468,7 +468,7 @@ struct Body : Kinds {
 // only kinds, fields and values of its version. A Finalized fact raises the store's version.
 // tests/golden/format lists the contents of each version, and a test finds additions without a
 // version.
-inline constexpr std::array<std::uint32_t, 1> kKindsOfVersion{54};
+inline constexpr std::array<std::uint32_t, 1> kKindsOfVersion{55};
 static_assert(kKindsOfVersion.back() == std::variant_size_v<fact::Kinds>);
 // The newest version that this program knows.
 inline constexpr auto kFactVersion = static_cast<std::uint32_t>(kKindsOfVersion.size());

@@ -250,24 +250,6 @@ Found set_number(Config& c, std::string_view v) {
   return std::nullopt;
 }
 
-Found set_cpu_per_gpu(Config& c, std::string_view v) {
-  const auto cpu = parse_kube_quantity(v);
-  if (!cpu || cpu->nano < 0 || cpu->milli() > limits::kMaxCpuMilli) {
-    return bad_value(v, "CPUs such as 8 or 7500m; 0 is none");
-  }
-  c.headroom.cpu_milli = cpu->milli();
-  return std::nullopt;
-}
-
-Found set_memory_per_gpu(Config& c, std::string_view v) {
-  const auto memory = parse_kube_quantity(v);
-  if (!memory || memory->nano < 0 || memory->units() > limits::kMaxMemoryBytes) {
-    return bad_value(v, "memory such as 64Gi; 0 is none");
-  }
-  c.headroom.memory_bytes = memory->units();
-  return std::nullopt;
-}
-
 Found add_socket_user(Config& c, std::string_view v) {
   std::uint32_t user = 0;
   const auto [end, error] = std::from_chars(v.data(), v.data() + v.size(), user);

@@ -44,6 +44,10 @@ std::optional<Error> set(const Setting& setting, Config& config, std::string_vie
 // Returns an error unless the text is_printable().
 std::optional<Error> check_text(std::string_view text);
 
+// Read the CPUs and the memory that a node reserves for each free GPU (GpuHeadroom).
+std::optional<Error> set_cpu_per_gpu(Config& config, std::string_view text);
+std::optional<Error> set_memory_per_gpu(Config& config, std::string_view text);
+
 // Checks the name of a cluster or namespace, which must be a Kubernetes DNS label. Such a label has
 // 1 to 63 characters of a-z, 0-9 and "-", with a letter or digit at both ends (RFC 1123).
 std::optional<Error> check_name(std::string_view text);

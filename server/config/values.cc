@@ -7,6 +7,7 @@
 #include "core/decimal.h"
 #include "core/limits.h"
 #include "core/printable.h"
+#include "kube/quantity.h"
 #include "model/policy.h"
 #include "model/product.h"
 #include "server/config/settings.h"
@@ -296,6 +297,24 @@ std::optional<Error> add_fatal_condition(Config& config, std::string_view text) 
     return bad_value(text, "at most " + std::to_string(limits::kMaxNodeListItems) + " conditions");
   }
   config.fatal_conditions->emplace_back(text);
+  return std::nullopt;
+}
+
+std::optional<Error> set_cpu_per_gpu(Config& c, std::string_view v) {
+  const auto cpu = parse_kube_quantity(v);
+  if (!cpu || cpu->nano < 0 || cpu->milli() > limits::kMaxCpuMilli) {
+    return bad_value(v, "CPUs such as 8 or 7500m; 0 is none");
+  }
+  c.headroom.cpu_milli = cpu->milli();
+  return std::nullopt;
+}
+
+std::optional<Error> set_memory_per_gpu(Config& c, std::string_view v) {
+  const auto memory = parse_kube_quantity(v);
+  if (!memory || memory->nano < 0 || memory->units() > limits::kMaxMemoryBytes) {
+    return bad_value(v, "memory such as 64Gi; 0 is none");
+  }
+  c.headroom.memory_bytes = memory->units();
   return std::nullopt;
 }
 

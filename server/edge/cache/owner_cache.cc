@@ -240,12 +240,16 @@ bool OwnerCache::see_maker(const WatchEvent& event, const OwnerKindRow& row,
 }
 
 OwnerCache::Ancestry OwnerCache::ancestry_of(const Pod& pod) const {
+  return walk_up(pod.ns, {std::string(find_text(pod.annotations, names::kCreatedBy)), {}},
+                 std::string(pod.owner.uid),
+                 find_owner_kind(pod.owner.api_version, pod.owner.kind));
+}
+
+OwnerCache::Ancestry OwnerCache::walk_up(std::string_view ns, Ancestry walk, std::string uid,
+                                         const OwnerKindRow* row) const {
   constexpr int kMostLevels = 8;  // a circle of owners ends the walk
-  Ancestry walk{std::string(find_text(pod.annotations, names::kCreatedBy)), {}};
-  std::string uid(pod.owner.uid);
-  const OwnerKindRow* row = find_owner_kind(pod.owner.api_version, pod.owner.kind);
   for (int level = 0; level < kMostLevels; ++level) {
-    if (!may_be_controller(walk.created_by, pod.ns) || uid.empty()) return walk;
+    if (!may_be_controller(walk.created_by, ns) || uid.empty()) return walk;
     const auto owner = makers_.find(uid);
     if (owner == makers_.end()) {
       if (row != nullptr && is_known(row->kind)) walk.awaited = uid;
@@ -285,6 +289,10 @@ std::optional<in::OwnerSeen> OwnerCache::look_at_parked(const std::string& clust
   ParkedOwners::Owner seen;
   if (const OwnerEntry* const owner = find(uid)) {
     seen.ns = &owner->ns;
+    if (const auto maker = makers_.find(uid); maker != makers_.end())
+      seen.user = person_name(walk_up(owner->ns, {maker->second.created_by, {}},
+                                      maker->second.parent, maker->second.parent_row)
+                                  .created_by);
     seen.name = &owner->name;
     seen.pods = owner->late.parked.get();
     seen.suspended = owner->suspended;

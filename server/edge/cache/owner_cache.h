@@ -105,6 +105,9 @@ class OwnerCache {
     std::string awaited;
   };
   Ancestry ancestry_of(const Pod& pod) const;
+  // Continues a walk at the owner `uid`. `row`: its kind; nullptr: a kind that Subak does not read.
+  Ancestry walk_up(std::string_view ns, Ancestry walk, std::string uid,
+                   const OwnerKindRow* row) const;
   // Updates `makers_` from the object. Returns true if something changed.
   bool see_maker(const WatchEvent& event, const OwnerKindRow& row, const std::string& uid);
   // Takes the deletion of an owner into `seen`.

@@ -25,6 +25,7 @@ std::optional<in::OwnerSeen> ParkedOwners::look(const std::string& cluster, cons
   const auto known = told_.find(uid);
   if (is_parked && owner.pods != nullptr && !is_given_up(uid)) {
     in::OwnerSeen seen{cluster, ParkedOwner::kParked, owner.pods->pod, owner.pods->groups};
+    seen.pod.user = owner.user;  // a template may name anybody
     const std::uint64_t digest = content_hash(to_text(seen));
     if (known != told_.end() && known->second == digest) return std::nullopt;
     told_[uid] = digest;

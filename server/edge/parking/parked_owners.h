@@ -23,6 +23,8 @@ class ParkedOwners {
     // nullptr: the owner does not exist.
     const std::string* ns = nullptr;
     const std::string* name = nullptr;
+    // The person who made the owner (OwnerCache::maker_of()).
+    std::string user;
     // The pods that it would create, if it has the mark names::kParked and can wait suspended. Else
     // nullptr.
     const ParkedPods* pods = nullptr;

@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 
 #include "core/limits.h"
-#include "kube_seen.h"
+#include "tests/server/edge/kube_seen.h"
 
 namespace subak {
 namespace {

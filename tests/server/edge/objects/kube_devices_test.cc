@@ -4,7 +4,7 @@
 #include <string>
 
 #include "core/duration.h"
-#include "kube_seen.h"
+#include "tests/server/edge/kube_seen.h"
 
 namespace subak {
 namespace {

@@ -1,7 +1,7 @@
 // Volumes: on which nodes a gated pod can use them, and for which of them it must wait.
 #include <gmock/gmock.h>
 
-#include "kube_seen.h"
+#include "tests/server/edge/kube_seen.h"
 
 namespace subak {
 namespace {

@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "kube_seen.h"
+#include "tests/server/edge/kube_seen.h"
 
 namespace subak {
 namespace {

@@ -3,8 +3,8 @@
 
 #include "core/edge_limits.h"
 #include "core/limits.h"
-#include "kube_answers.h"
-#include "kube_seen.h"
+#include "tests/server/edge/kube_answers.h"
+#include "tests/server/edge/kube_seen.h"
 #include "server/edge/events/domain_notices.h"
 #include "server/edge/writes/domain_state.h"
 #include "server/edge/writes/writer.h"

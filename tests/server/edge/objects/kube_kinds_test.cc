@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "core/limits.h"
-#include "kube_seen.h"
+#include "tests/server/edge/kube_seen.h"
 
 namespace subak {
 namespace {
