@@ -250,7 +250,7 @@ std::optional<Error> give_to_kueue(KubeCaller& api, const MovingNamespace& facts
   }
   for (const WaitingOwner& owner : facts.owners) {
     if (owner.mark.empty() || moved.contains(owner.uid)) continue;
-    if (auto error = resume_owner(api, {owner.path, owner.mark == "taken-back"})) return error;
+    if (auto error = resume_owner(api, {owner.path, owner.mark != "cancelled", {}, owner.run_policy})) return error;
   }
   for (const GatedPod& pod : facts.of_subak) {
     if (moved.contains(pod.owner)) continue;

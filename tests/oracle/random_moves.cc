@@ -63,7 +63,7 @@ void RandomMoves::choose_half_life(Rng& rng, Policy& policy) const {
 
 in::Body RandomMoves::end_of_change(Rng& rng) {
   const HalfLifeChange& change = policy_.fair_share.change;
-  auto& reader = readers_[change.half_life_ms];
+  auto& reader = readers_.of[change.half_life_ms];
   if (reader == nullptr) reader = std::make_unique<HalfLifeFold>(change.half_life_ms);
   while (reader->seq() < change.seq) reader->fold(facts_.at(reader->seq()));
   in::HalfLifeRead read{change.seq, reader->values()};

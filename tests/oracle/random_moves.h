@@ -35,9 +35,21 @@ class RandomMoves {
   Policy policy_;
   std::map<AccountId, std::string> paths_;  // of live accounts
   std::vector<in::MoveAccount> undos_;
-  // All facts, and a reader for each half-life, which goes on where its last change began.
+  // A reader for each half-life, which goes on where its last change began. A copy of the world
+  // begins with new readers.
+  struct Readers {
+    Readers() = default;
+    Readers(const Readers&) {}
+    Readers& operator=(const Readers&) {
+      of.clear();
+      return *this;
+    }
+    std::map<DurationMs, std::unique_ptr<HalfLifeFold>> of;
+  };
+
+  // All facts.
   std::vector<Fact> facts_;
-  std::map<DurationMs, std::unique_ptr<HalfLifeFold>> readers_;
+  Readers readers_;
 };
 
 }  // namespace subak::sim

@@ -125,7 +125,7 @@ JobId take_running_jobs(const State& s, AccountId account, AccountId parent, Bud
     if (job.is_ours() && job.time_limit_ms != 0) end_ms = std::max(end_ms, end_by_limit(s, job));
     const MilliGpu amount = counted_milligpu(s, job, book);
     if (amount == 0) return;
-    book.take({amount, end_ms}, s.now());
+    book.take({amount, std::max(end_ms, s.now())}, s.now());  // an end may be due
     if (end_ms >= kEndless) endless = job.id;
   });
   return endless;
@@ -164,6 +164,7 @@ std::optional<Error> check_budget(const State& s, AccountId account, const Budge
 }  // namespace
 
 std::optional<Error> check_budgets(const State& s, const AccountSpec& spec) {
+  if (spec.budgets.empty()) return std::nullopt;  // a budget may always go
   const AccountId id = s.tree().find(spec.path);
   if (!id || spec.budgets == s.tree().node(id).spec.budgets) return std::nullopt;
   for (const Budget& budget : budgets_of(spec.budgets)) {
