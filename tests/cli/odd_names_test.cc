@@ -57,6 +57,9 @@ void set(Message& m, const FieldDescriptor& field, const std::string& text, int 
     case FieldDescriptor::CPPTYPE_INT64:
       many ? r->AddInt64(&m, &field, 2000) : r->SetInt64(&m, &field, 2000);
       return;
+    case FieldDescriptor::CPPTYPE_UINT32:
+      many ? r->AddUInt32(&m, &field, 80) : r->SetUInt32(&m, &field, 80);
+      return;
     case FieldDescriptor::CPPTYPE_UINT64:
       many ? r->AddUInt64(&m, &field, 3) : r->SetUInt64(&m, &field, 3);
       return;

@@ -60,14 +60,14 @@ TEST(Manifests, WhatTheApiServerCanIsLeftToIt) {
   o.kubernetes_minor = 29;
   EXPECT_EQ(count(print(o), "kind: ValidatingAdmissionPolicy\n"), 0U);
   EXPECT_EQ(count(print(o), "name: subak-update\n"), 1U);
-  EXPECT_EQ(count(print(o), "failurePolicy: Ignore"), 3U);  // of warn and stamp
+  EXPECT_EQ(count(print(o), "failurePolicy: Ignore"), 4U);  // of warn, park, stamp
   o.kubernetes_minor = 30;
   EXPECT_GT(count(print(o), "kind: ValidatingAdmissionPolicy\n"), 3U);
   EXPECT_EQ(count(print(o), "kind: MutatingAdmissionPolicy\n"), 0U);
-  EXPECT_EQ(count(print(o), "failurePolicy: Ignore"), 3U);
+  EXPECT_EQ(count(print(o), "failurePolicy: Ignore"), 4U);
   o.kubernetes_minor = 36;
   EXPECT_EQ(count(print(o), "kind: MutatingAdmissionPolicy\n"), 2U);
-  EXPECT_EQ(count(print(o), "failurePolicy: Ignore"), 5U);
+  EXPECT_EQ(count(print(o), "failurePolicy: Ignore"), 6U);
 }
 
 TEST(Manifests, WhoIsTrustedAndWhatCounts) {
@@ -98,7 +98,7 @@ TEST(Manifests, ByPartsAndInTheCluster) {
   EXPECT_EQ(count(text, "url: https"), 0U);
   EXPECT_EQ(
       count(text, "service: {namespace: subak-system, name: subak, path: /mutate/main, port: 443}"),
-      2U);
+      3U);
   EXPECT_EQ(count(text, "kind: ClusterRole\n"), 0U);
   o.parts = {ManifestPart::kService};
   EXPECT_EQ(print(o), "");  // no image

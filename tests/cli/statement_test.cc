@@ -123,7 +123,7 @@ TEST(Statement, NamesAreTextOnThePage) {
   const std::string page = statement_page(statement_of("<i>", kOctober, rows, "csv", nullptr));
   EXPECT_THAT(page, Not(HasSubstr("<b>")));
   EXPECT_THAT(page, Not(HasSubstr("<i>")));
-  EXPECT_THAT(page, HasSubstr("&lt;b>&quot;ml&quot;&amp;"));
+  EXPECT_THAT(page, HasSubstr("&lt;b&gt;&quot;ml&quot;&amp;"));
 }
 
 }  // namespace

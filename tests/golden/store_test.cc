@@ -67,7 +67,7 @@ TEST_P(GoldenStore, ReadsToTheSameState) {
   // and no claim (Claimed), as its policy has `reclaim` off. No account has a budget (BudgetPeriodSet,
   // CivilEndsSet, BudgetReached) or is moved (AccountMoved), no job is not Ready in time (ReadyTimedOut), and no
   // owner is parked (JobParked).
-  const int unused = GetParam() == 1 ? 12 : 0;
+  const int unused = GetParam() == 1 ? 13 : 0;
   EXPECT_EQ(db.number("SELECT count(*) FROM (SELECT kind FROM facts UNION SELECT kind FROM "
                       "checkpoint)"),
             kKindsOfVersion[GetParam() - 1] - unused);  // each kind that there was

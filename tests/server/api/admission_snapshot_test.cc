@@ -63,7 +63,13 @@ class Compared {
   void expect_same(const std::string& review, std::string_view cluster = "c1") {
     for (const Endpoint endpoint : {Endpoint::kMutate, Endpoint::kValidate}) {
       const std::string leaders = answer(view_, config_, review, endpoint, cluster);
-      ASSERT_EQ(leaders, answer(*copy_.view, *copy_.config, review, endpoint, cluster)) << review;
+      const std::string copies = answer(*copy_.view, *copy_.config, review, endpoint, cluster);
+      // A copy does not say which accounts have many gated pods, so a replica parks no owners.
+      if (leaders.starts_with("patched suspended")) {
+        ASSERT_TRUE(copies.starts_with("allowed unchanged")) << copies;
+      } else {
+        ASSERT_EQ(leaders, copies) << review;
+      }
       ++seen_[leaders.substr(0, leaders.find('{'))];
     }
   }

@@ -28,8 +28,10 @@ class Parked : public Kube {
   }
   void see_job_text(const std::string& uid, const std::string& mark, const std::string& spec,
                     WatchKind what = WatchKind::kModified, const std::string& path = kJobsPath) {
-    const std::string notes =
-        mark.empty() ? "" : R"(,"annotations":{"subak.gpu/suspended":")" + mark + "\"}";
+    // The maker counts, and not the user whom the template names.
+    const std::string notes = R"(,"annotations":{"subak.gpu/created-by":"ana")" +
+                              (mark.empty() ? "" : R"(,"subak.gpu/suspended":")" + mark + '"') +
+                              "}";
     WatchEvent event;
     event.kind = what;
     event.object = objects_.parse(R"({"metadata":{"uid":")" + uid +
