@@ -123,6 +123,7 @@ std::optional<Error> check_namespaces(const AccountTree& tree, const AccountSpec
     return invalid("namespaces", std::to_string(names.size()),
                    "want at most " + std::to_string(limits::kMaxNamespacesPerAccount));
   }
+  if (names.empty()) return std::nullopt;
   const AccountId self = tree.find(spec.path);
   for (std::size_t i = 0; i < names.size(); ++i) {
     if (names[i].size() > limits::kMaxNameBytes || !is_namespace(names[i])) {

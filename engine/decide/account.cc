@@ -173,8 +173,8 @@ void decide(Decision& d, const in::SetAccount& i) {
                      old ? "want shares in the same edit" : "want an account that exists"},
                     spec.path);
   }
-  const AccountId id = d.s.tree().id_for(spec.path);
-  must(id && (!old || id == old), "an account keeps its number");
+  const AccountId id = old ? old : d.s.tree().id_for(spec.path);
+  must(static_cast<bool>(id), "an account has a number");
   d.out.reply.account = id;
   if (old) d.out.reply.before = d.s.tree().node(old).spec;
   d.out.reply.after = spec;

@@ -168,7 +168,7 @@ class Batch {
     AccountSpec spec = edited_spec(before, change.spec, change.unchanged);
     if (auto error = tree_.check(spec)) return error;
     if (auto error = check_budgets(d_.s, spec)) return error;
-    step.id = tree_.id_for(spec.path);
+    step.id = old ? old : tree_.id_for(spec.path);
     put(step.id, spec);
     if (now != nullptr) step.edited.before = before;
     step.edited.after = std::move(spec);
