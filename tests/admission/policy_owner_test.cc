@@ -150,8 +150,16 @@ TEST(PolicyOwner, LeavesAlone) {
 TEST(PolicyOwner, RefusesWhatItsPodsWouldBeRefusedFor) {
   expect_denied(own(job(pod(container(kGpu, "0.5"), "")), kJob), Because::kInvalidValue, 422,
                 "spec.template.spec.containers[0].resources.requests[nvidia.com/gpu]");
-  expect_denied(own(job(pod(container(kGpu, "1"), R"("labels":{"subak.gpu/user":"bob"})")), kJob),
-                Because::kUserMismatch, 403, "spec.template.metadata.labels[subak.gpu/user]");
+  expect_denied(own(job(pod(container(kGpu, "1"), R"("labels":{"subak.gpu/user":"b b"})")), kJob),
+                Because::kInvalidValue, 422, "spec.template.metadata.labels[subak.gpu/user]");
+}
+
+// The pods are charged to who made the Job, whatever its template says.
+TEST(PolicyOwner, ATemplateMayNameAnybody) {
+  const Decision d =
+      own(job(pod(container(kGpu, "1"), R"("labels":{"subak.gpu/user":"bob"})")), kJob);
+  EXPECT_EQ(d.verdict, Verdict::kPatched);
+  EXPECT_EQ(d.because, Because::kSuspended);
 }
 
 std::string job_set(std::string_view more = "") {

@@ -12,7 +12,7 @@ def volume(c, name, node, claim):
             "capacity": {"storage": "1Gi"}, "accessModes": ["ReadWriteOnce"], "storageClassName": "",
             "persistentVolumeReclaimPolicy": "Retain", "hostPath": {"path": "/data"},
             "claimRef": {"namespace": c.ns, "name": claim},
-            "nodeAffinity": {"required": o.required(o.term("kubernetes.io/hostname", node))},
+            "nodeAffinity": {"required": {"nodeSelectorTerms": [o.term("kubernetes.io/hostname", node)]}},
         },
     }  # fmt: skip
 

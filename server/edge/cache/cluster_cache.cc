@@ -200,9 +200,9 @@ void ClusterCache::see_pod(const WatchEvent& event, std::int64_t monotonic_ms, b
   entry.node = pod.node_name;
   if (pod.asks_gpu() || pod.gated() || entry.gpu || has_claims)
     see_gpu_pod(uid, entry, pod, record, event.object, monotonic_ms);
+  const bool waits_anew = entry.gpu && waits.any() && entry.gpu->claims.waits != waits;
   if (entry.gpu) entry.gpu->claims.waits = std::move(waits);
-  if (entry.gpu && entry.gpu->claims.waits.any() && record.gated && !entry.gpu->ended)
-    marks_.put_early(uid);
+  if (waits_anew && record.gated && !entry.gpu->ended) marks_.put_early(uid);
   if (record.ended == Cause::kEvicted && is_evicted_by_upgrade(nodes_, entry, pod))
     record.ended = Cause::kNodeDrained;
   if (record.ended != Cause::kNone) record.ended_at_ms = end_seen(entry, record.ended_at_ms);

@@ -49,7 +49,7 @@ class PodMarks {
   void put_unsized(const std::string& uid) { unsized_.insert(uid); }
   // Takes out the gated pods that must wait before the core gets them (PodWait).
   std::set<std::string> take_early() { return std::exchange(early_, {}); }
-  // Marks a pod for take_early(), in the same way as put_unsized().
+  // Marks a pod for take_early(). Call it when the cause has changed.
   void put_early(const std::string& uid) { early_.insert(uid); }
   // Takes out the pods without a node that were reported as gone although they exist. The scheduler
   // may place such a pod, or a patch that opens its gate may still be on its way.

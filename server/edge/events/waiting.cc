@@ -193,7 +193,7 @@ void Waiting::take_unsized(const std::string& uid, TimeMs now_ms) {
 
 void Waiting::take_early(const std::string& uid, TimeMs now_ms) {
   const PodEntry* const pod = cache_.find_gpu_pod(uid);
-  if (pod == nullptr || conditions_.contains(uid)) return;
+  if (pod == nullptr) return;
   const PodWait& waits = pod->gpu->claims.waits;
   Reason reason;
   reason.token =

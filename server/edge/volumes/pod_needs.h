@@ -17,6 +17,7 @@ struct PodWait {
   // Which volume of the pod does not exist yet. Empty: none.
   std::string volume;
   bool any() const { return !claim.empty() || !volume.empty(); }
+  friend bool operator==(const PodWait&, const PodWait&) = default;
 };
 
 class PodNeeds {
