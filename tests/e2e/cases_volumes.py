@@ -83,7 +83,7 @@ def gang_with_a_volume_for_each_pod(c):
     for i, node in enumerate(nodes):
         add_volume(c, f"v{i}", node, f"data-train-{i}")
         add_claim(c, f"data-train-{i}")
-    body = o.stateful_set("train", c.ns, c.template(2, run_seconds=60), 2, parallel=True)
+    body = o.stateful_set("train", c.ns, c.template(2, spec=c.spec(2, restart="Always")), 2, parallel=True)
     body["spec"]["volumeClaimTemplates"] = [claim(c, "data") | {"metadata": {"name": "data"}}]
     c.ana.create(body)
     pods = c.running_pods(2, "train")
