@@ -4,9 +4,9 @@
 
 #include "accounting/quota/rule_text.h"
 #include "admission/policy_parts.h"
-#include "core/cut.h"
 #include "core/decimal.h"
 #include "core/duration.h"
+#include "core/error.h"
 #include "core/names.h"
 #include "model/policy.h"
 #include "placement/tables/least_costs.h"

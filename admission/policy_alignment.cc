@@ -3,7 +3,7 @@
 #include <string>
 
 #include "admission/policy_parts.h"
-#include "core/cut.h"
+#include "core/error.h"
 #include "model/product.h"
 
 namespace subak::policy {

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "admission/policy_parts.h"
-#include "core/cut.h"
+#include "core/error.h"
 #include "kube/domain/domain_objects.h"
 #include "kube/patch.h"
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "admission/policy_parts.h"
-#include "core/cut.h"
+#include "core/error.h"
 
 namespace subak::policy {
 namespace {

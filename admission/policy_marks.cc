@@ -6,8 +6,8 @@
 #include <algorithm>
 
 #include "admission/policy_parts.h"
-#include "core/cut.h"
 #include "core/duration.h"
+#include "core/error.h"
 #include "core/limits.h"
 #include "core/names.h"
 #include "kube/quantity.h"

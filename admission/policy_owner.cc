@@ -10,7 +10,7 @@
 #include <array>
 
 #include "admission/policy_parts.h"
-#include "core/cut.h"
+#include "core/error.h"
 #include "core/limits.h"
 #include "core/names.h"
 #include "kube/owner.h"

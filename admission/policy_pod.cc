@@ -2,7 +2,7 @@
 #include <algorithm>
 
 #include "admission/policy_parts.h"
-#include "core/cut.h"
+#include "core/error.h"
 #include "core/names.h"
 #include "kube/owners/kinds.h"
 #include "kube/owners/maker.h"

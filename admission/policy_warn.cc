@@ -3,7 +3,7 @@
 #include <optional>
 
 #include "admission/policy_parts.h"
-#include "core/cut.h"
+#include "core/error.h"
 #include "model/mig.h"
 
 namespace subak::policy {

@@ -1,7 +1,5 @@
 #include "core/error.h"
 
-#include "core/cut.h"
-
 namespace subak {
 
 std::string_view to_string(ErrorCode code) {

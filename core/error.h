@@ -4,10 +4,13 @@
 // Threads: any; plain values.
 #pragma once
 
+#include <cstddef>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <variant>
+
+#include "core/limits.h"
 
 namespace subak {
 
@@ -37,8 +40,8 @@ struct Error {
   // A phrase for people: which values are accepted ("want ..."), or why the call was refused.
   std::string want;
 
-  // Returns one line: "quota.gpu: was "-3", want a number of GPUs >= 0". Long texts are cut as
-  // core/cut.h says.
+  // Returns one line: "quota.gpu: was "-3", want a number of GPUs >= 0". cut_error() shortens
+  // long texts.
   std::string message() const;
   friend bool operator==(const Error&, const Error&) = default;
 };
@@ -64,5 +67,17 @@ class [[nodiscard]] Result {
  private:
   std::variant<T, Error> v_;
 };
+
+// The largest size of the note that cut_text() adds. A caller that limits the size of the result
+// subtracts this size from its limit.
+inline constexpr std::size_t kCutNoteBytes = 40;
+// Shortens a text of a caller before a message repeats the text. Returns `text` if it has at most
+// `most` bytes. Else returns the beginning of the text and a note: "abc... (17 more bytes)". The
+// cut is between UTF-8 characters, so the beginning may be up to three bytes shorter than `most`.
+std::string cut_text(std::string_view text, std::size_t most = limits::kMaxEchoBytes);
+
+// Returns a copy of the error with shortened texts: `field` and `got` have at most kMaxEchoBytes,
+// `want` half of kMaxMessageBytes.
+Error cut_error(const Error& error);
 
 }  // namespace subak

@@ -1,7 +1,7 @@
 #include "kube/event.h"
 
-#include "core/cut.h"
 #include "core/duration.h"
+#include "core/error.h"
 #include "kube/json.h"
 
 namespace subak {

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <array>
 
-#include "core/cut.h"
+#include "core/error.h"
 #include "core/limits.h"
 #include "core/names.h"
 #include "core/printable.h"

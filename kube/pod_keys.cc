@@ -1,8 +1,8 @@
 // Subak's own keys, from labels or annotations.
 #include <optional>
 
-#include "core/cut.h"
 #include "core/duration.h"
+#include "core/error.h"
 #include "core/limits.h"
 #include "core/names.h"
 #include "kube/pod.h"

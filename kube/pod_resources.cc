@@ -9,7 +9,7 @@
 #include <limits>
 #include <map>
 
-#include "core/cut.h"
+#include "core/error.h"
 #include "core/limits.h"
 #include "core/names.h"
 #include "kube/pod.h"

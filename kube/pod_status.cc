@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <array>
 
-#include "core/cut.h"
 #include "core/duration.h"
+#include "core/error.h"
 #include "core/limits.h"
 #include "core/names.h"
 #include "core/printable.h"

@@ -2,7 +2,7 @@
 
 #include <optional>
 
-#include "core/cut.h"
+#include "core/error.h"
 #include "core/limits.h"
 #include "core/names.h"
 #include "kube/patch.h"

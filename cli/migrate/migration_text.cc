@@ -6,7 +6,7 @@
 #include "cli/migrate/amounts.h"
 #include "cli/migrate/migrate.h"
 #include "cli/text/account_names.h"
-#include "core/cut.h"
+#include "core/error.h"
 #include "core/limits.h"
 #include "core/printable.h"
 

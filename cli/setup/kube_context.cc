@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <optional>
 
-#include "core/cut.h"
+#include "core/error.h"
 #include "server/yaml/document.h"
 
 namespace subak::cli {

@@ -6,8 +6,8 @@
 #include <set>
 #include <utility>
 
-#include "core/cut.h"
 #include "core/edge_limits.h"
+#include "core/error.h"
 #include "core/limits.h"
 #include "kube/device/selector.h"
 #include "kube/node/node.h"

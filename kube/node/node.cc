@@ -6,8 +6,8 @@
 #include <set>
 #include <utility>
 
-#include "core/cut.h"
 #include "core/duration.h"
+#include "core/error.h"
 #include "core/limits.h"
 #include "kube/json.h"
 #include "kube/node/node_gpus.h"

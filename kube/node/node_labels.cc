@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "core/cut.h"
+#include "core/error.h"
 #include "kube/quantity.h"
 
 namespace subak {

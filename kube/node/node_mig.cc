@@ -4,7 +4,7 @@
 #include <optional>
 #include <string_view>
 
-#include "core/cut.h"
+#include "core/error.h"
 #include "core/limits.h"
 #include "core/names.h"
 #include "kube/node/node_labels.h"

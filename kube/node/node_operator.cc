@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "core/cut.h"
+#include "core/error.h"
 #include "core/limits.h"
 #include "core/names.h"
 #include "kube/node/node_gpus.h"

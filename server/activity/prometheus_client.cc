@@ -7,9 +7,9 @@
 #include <memory>
 #include <utility>
 
-#include "core/cut.h"
 #include "core/duration.h"
 #include "core/edge_limits.h"
+#include "core/error.h"
 #include "core/limits.h"
 #include "core/must.h"
 #include "core/printable.h"

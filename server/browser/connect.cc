@@ -11,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-#include "core/cut.h"
+#include "core/error.h"
 #include "core/limits.h"
 #include "core/printable.h"
 #include "google/rpc/error_details.pb.h"

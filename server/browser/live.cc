@@ -5,7 +5,7 @@
 #include <chrono>
 #include <utility>
 
-#include "core/cut.h"
+#include "core/error.h"
 #include "core/printable.h"
 #include "server/api/common/browser_limits.h"
 #include "server/log/thread_name.h"

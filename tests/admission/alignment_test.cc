@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "admission/policy.h"
-#include "core/cut.h"
+#include "core/error.h"
 #include "tests/admission/fixture.h"
 
 namespace subak {

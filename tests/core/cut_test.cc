@@ -1,6 +1,6 @@
-#include "core/cut.h"
-
 #include <gtest/gtest.h>
+
+#include "core/error.h"
 
 namespace subak {
 namespace {

@@ -6,8 +6,8 @@
 #include <utility>
 #include <vector>
 
-#include "core/cut.h"
 #include "core/duration.h"
+#include "core/error.h"
 #include "core/limits.h"
 #include "core/must.h"
 #include "core/printable.h"

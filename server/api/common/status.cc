@@ -4,7 +4,7 @@
 #include <string>
 #include <utility>
 
-#include "core/cut.h"
+#include "core/error.h"
 #include "google/rpc/error_details.pb.h"
 
 namespace subak::api {

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <charconv>
 
-#include "core/cut.h"
+#include "core/error.h"
 #include "core/limits.h"
 #include "kube/json.h"
 

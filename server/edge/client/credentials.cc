@@ -10,8 +10,8 @@
 #include <system_error>
 #include <utility>
 
-#include "core/cut.h"
 #include "core/duration.h"
+#include "core/error.h"
 #include "core/limits.h"
 
 namespace subak {

@@ -1,7 +1,7 @@
 #include "server/edge/client/exec_credential.h"
 
-#include "core/cut.h"
 #include "core/duration.h"
+#include "core/error.h"
 #include "kube/json.h"
 
 namespace subak {

@@ -6,7 +6,7 @@
 #include <array>
 #include <span>
 
-#include "core/cut.h"
+#include "core/error.h"
 #include "core/limits.h"
 #include "server/yaml/document.h"
 

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <utility>
 
-#include "core/cut.h"
 #include "core/edge_limits.h"
+#include "core/error.h"
 #include "core/limits.h"
 #include "core/must.h"
 #include "kube/json.h"

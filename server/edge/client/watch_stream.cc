@@ -3,7 +3,7 @@
 #include <charconv>
 #include <utility>
 
-#include "core/cut.h"
+#include "core/error.h"
 #include "core/limits.h"
 
 namespace subak {

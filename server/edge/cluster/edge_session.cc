@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "core/cut.h"
+#include "core/error.h"
 #include "kube/known_as.h"
 #include "server/log/log.h"
 

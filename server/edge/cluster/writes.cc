@@ -4,8 +4,8 @@
 #include <utility>
 #include <vector>
 
-#include "core/cut.h"
 #include "core/duration.h"
+#include "core/error.h"
 #include "core/limits.h"
 #include "core/printable.h"
 #include "core/text.h"

@@ -4,8 +4,8 @@
 #include <cstdlib>
 #include <utility>
 
-#include "core/cut.h"
 #include "core/duration.h"
+#include "core/error.h"
 #include "core/limits.h"
 #include "core/names.h"
 #include "core/printable.h"

@@ -1,6 +1,6 @@
 #include "server/edge/writes/domain_state.h"
 
-#include "core/cut.h"
+#include "core/error.h"
 
 namespace subak {
 namespace {

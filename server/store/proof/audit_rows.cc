@@ -4,8 +4,8 @@
 #include <utility>
 #include <variant>
 
-#include "core/cut.h"
 #include "core/duration.h"
+#include "core/error.h"
 #include "core/limits.h"
 #include "core/text.h"
 #include "server/store/file/row_sum.h"

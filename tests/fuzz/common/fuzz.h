@@ -17,7 +17,6 @@
 #include <utility>
 #include <vector>
 
-#include "core/cut.h"
 #include "core/error.h"
 #include "engine/engine.h"
 
