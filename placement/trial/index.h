@@ -317,7 +317,7 @@ class Index {
     const Filter::Domain* other = patch_ == nullptr ? nullptr : patch_->find_domain(d);
     return (other == nullptr ? filter_->domains[d] : *other).key;
   }
-  // True if the pods of the index take GPUs or slices.
+  // True if the pods that this index is for ask for GPUs or MIG slices.
   bool of_gpus() const { return filter_->pod.kind != GpuKind::kNone; }
   // True if the node is partly free. Only for an index with counts().
   bool fragment(NodeIndex i) const { return free(i) < filter_->all[i]; }

@@ -51,17 +51,17 @@ class Query {
   const Fleet::Impl& fleet;
   const Shape& shape;
   const Scene scene;
-  // The values of Terms. The topology applies to each segment. It is kNvlink if the gang has
-  // segments and Terms::topology is kAny.
+  // The members of Terms with these names. If the gang has segments, `topology` applies to each
+  // segment, and it is kNvlink if Terms::topology is kAny.
   const JobId owner;
   const Ignore ignore;
   const Topology topology;
   const std::uint32_t segment;
   const std::span<const ProductId> without;
-  // True if the search could not meet the topology that the gang prefers. The attempt still places
-  // the gang close together.
+  // True if no placement has the topology that the gang prefers. Then the attempt only places the
+  // gang close together.
   const bool compact;
-  // True if nodes that are alike may be judged once: the states of the live fleet describe them.
+  // True if the attempt may judge only one of several nodes that are alike.
   const bool by_state;
   // True if the rule keep_whole may leave some NVLink domain to other gangs.
   const bool leaves_some;
@@ -70,8 +70,8 @@ class Query {
 
   // How many pods the gang has. Their ranks are 0 to pods() - 1.
   std::uint32_t pods() const { return shape.request().pods(); }
-  // How many segments the gang has. The last segment is smaller if the segment size does not divide
-  // the number of pods. A pod's keys may ask for such a size, so the search must accept it.
+  // How many segments the gang has. If the segment size does not divide the number of pods, the
+  // last segment is smaller.
   std::uint32_t segments() const {
     const std::uint32_t size = std::max(segment, 1u);
     return pods() / size + (pods() % size == 0 ? 0 : 1);
@@ -81,9 +81,9 @@ class Query {
   // The nodes of an NVLink domain, ascending.
   const std::vector<NodeIndex>& members(DomainIndex d) const { return fleet.domains[d]->members; }
 
-  // Returns the ranks of [first, last) as runs, in the order in which to place them. If non-GPU
-  // pods must leave CPU or memory free for free GPUs (Fleet::gpu_headroom()), non-GPU pods come
-  // last. So the rule counts only GPUs that the gang itself leaves free.
+  // Returns the ranks of [first, last) as runs, in the order in which to place them. Non-GPU pods
+  // come last if they must leave CPU and memory for free GPUs (Fleet::gpu_headroom()). By then the
+  // gang's own GPU pods have taken their GPUs.
   Runs runs(std::uint32_t first, std::uint32_t last) const;
   // Returns the index of the nodes for the shape's k-th Pods in this snapshot. It is valid as long
   // as the query.
@@ -108,7 +108,8 @@ class Query {
     if (!bounds.allows_fabric(s.spec.fabric)) return false;
     return bounds.allows(s.product) && (!bounds.fragments || x.fragment(s));
   }
-  // True if some of the node's GPUs or slices that these pods could use are held.
+  // True if the node is partly taken: held or used, counted in the GPUs or slices that these pods
+  // could use if the index counts them.
   bool fragment(const Index& x, NodeIndex i) const {
     return x.counts() ? x.fragment(i) : scene.load(i).allocated > 0;
   }
@@ -118,16 +119,16 @@ class Query {
     return leaves_some && scene.in_reserved_domain(i) && !needs_several(shape, node(i));
   }
 
-  // Returns the amount that best fit minimises: the free amount before the gang came. In a snapshot
-  // without holds it is the amount held now, because a job would wait until that is free. The unit
-  // is GPUs or slices if the index counts free amounts, else milli-GPU.
+  // Returns the amount that best fit minimises: what is free on the node before the gang takes its
+  // part. In a snapshot without holds it is the amount held now, because the gang must wait for it.
+  // The unit is GPUs or slices if the index counts free amounts, else milli-GPU.
   std::int64_t weight(const Index& x, NodeIndex i) const;
   // Returns the best-fit key of a domain: the weight of its nodes, its lowest node, its index. O(1)
   // if the index knows the key, else O(nodes of the domain).
   FitKey domain_key(const Index& x, DomainIndex d) const;
 
-  // A sort key that puts the nodes of a block next to each other. Inside a block it does the same
-  // with the nodes of a rack, and inside a rack with the nodes of a domain.
+  // A sort key by block, rack, NVLink domain and node. So nodes that are close together are next to
+  // each other.
   using Where = std::array<NodeIndex, limits::kTopologyLevels + 2>;
   Where where(NodeIndex i) const;
 

@@ -21,8 +21,9 @@ namespace subak::codec {
 
 // The number of kinds of facts that this program knows.
 inline constexpr std::uint32_t kKinds = std::variant_size_v<fact::Kinds>;
-// Each function below calls the member of Format (server/codec/format.h) that has the same name. It
-// uses the Format of facts.
+// The functions below encode and decode facts. Each calls the member with the same name of the
+// Format of facts (server/codec/format.h).
+
 // Returns the durable number of a fact's kind: the index of the kind in fact::Body plus 1.
 std::uint32_t kind_of(const fact::Body& body);
 // Returns the version that introduced the kind. Kinds from kKinds + 1 on belong to a later version.

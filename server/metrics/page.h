@@ -1,12 +1,13 @@
-// The page at /metrics, which docs/metrics.md describes. Events has the counters of past events.
-// The functions here write all other values. write_state() reads the View and other figures, and
-// may run on any thread. write_fleet() and write_accounts() read data that only an engine has
-// (accounts, domains, slices, the bill), so they run on the follower's thread.
+// Writes the page at /metrics, which docs/metrics.md describes. The functions here write values
+// that describe the present. Events counts what has happened.
 //
-// Dashboards depend on the names of the metrics. The number of values of each label is bounded:
-// limits::kMetricAccounts bounds accounts, and the configuration bounds clusters, products and
-// profiles. All other labels have a closed set of values. The page has series for each user only if
-// the configuration says so. Threads: any; pure functions, except read_process().
+// Dashboards depend on the names of the metrics, so no name changes. Each label has a bounded
+// number of values: limits::kMetricAccounts bounds accounts, and the configuration bounds clusters,
+// products and profiles. The page has series for each user only if the configuration says so.
+//
+// Threads: write_state() reads the View, so any thread may call it. write_fleet() and
+// write_accounts() read an engine (accounts, domains, slices, the bill), so only the follower's
+// thread may call them. All are pure functions, except read_process().
 #pragma once
 
 #include <cstdint>
