@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cassert>
 
+#include "core/account_path.h"
 #include "core/limits.h"
 #include "core/must.h"
 
@@ -10,13 +11,6 @@ namespace subak {
 namespace {
 
 using Amounts = std::vector<std::pair<ProductId, MilliGpu>>;
-
-std::string_view parent_path(std::string_view path) {
-  const auto slash = path.find('/');
-  if (slash != std::string_view::npos) return path.substr(0, slash);
-  const auto dot = path.rfind('.');
-  return dot == std::string_view::npos ? std::string_view() : path.substr(0, dot);
-}
 
 Amounts sorted(Amounts amounts) {
   std::sort(amounts.begin(), amounts.end());

@@ -4,6 +4,7 @@
 
 #include "accounting/shared_bound.h"
 #include "accounting/tree.h"
+#include "core/account_path.h"
 #include "core/decimal.h"
 #include "core/limits.h"
 #include "core/must.h"
@@ -96,14 +97,11 @@ std::optional<Error> check_room(const AccountTree& tree, const AccountSpec& spec
 
 std::optional<Error> check_place(const AccountTree& tree, const AccountSpec& spec) {
   if (tree.find(spec.path)) return std::nullopt;  // an edit: it has its node already
-  const auto parent_end = spec.path.find_last_of(spec.user ? '/' : '.');
-  const std::string_view parent_path =
-      parent_end == std::string::npos ? "" : std::string_view(spec.path).substr(0, parent_end);
-  const AccountId parent = tree.find(parent_path);
+  const std::string_view above = parent_path(spec.path);
+  const AccountId parent = tree.find(above);
   if (!parent) {
-    return Error{
-        ErrorCode::kNotFound, "path", spec.path,
-        "want an account below one that exists; create " + std::string(parent_path) + " first"};
+    return Error{ErrorCode::kNotFound, "path", spec.path,
+                 "want an account below one that exists; create " + std::string(above) + " first"};
   }
   if (auto error = check_room(tree, spec, parent)) return error;
   if (tree.node(parent).depth >= limits::kMaxAccountDepth) {

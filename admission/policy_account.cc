@@ -4,6 +4,7 @@
 
 #include "accounting/quota/rule_text.h"
 #include "admission/policy_parts.h"
+#include "core/account_path.h"
 #include "core/decimal.h"
 #include "core/duration.h"
 #include "core/error.h"
@@ -75,7 +76,7 @@ Payer payer_of(const Context& c, const Pod& pod, std::string_view path) {
     payer.refused = denied(Because::kUnknownAccount, 403,
                            field + ": there is no account " + in_quotes(key.value) + "; write " +
                                in_quotes(own) + " or an account below it, or leave the key out");
-  } else if (!AccountsView::is_within(key.value, own)) {
+  } else if (!is_path_within(key.value, own)) {
     payer.refused = denied(Because::kOutsideSubtree, 403,
                            field + ": account " + in_quotes(key.value) + " is not within " +
                                in_quotes(own) + ", to which namespace " + in_quotes(c.review.ns) +

@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "admission/policy_parts.h"
+#include "core/account_path.h"
 #include "core/duration.h"
 #include "core/error.h"
 #include "core/limits.h"
@@ -98,7 +99,7 @@ class MarkReader {
     }
     const std::string own = c_.ns_account == nullptr ? "" : c_.ns_account->spec.path;
     if (c_.view.accounts->of_path(found->account) == nullptr ||
-        !AccountsView::is_within(found->account, own)) {
+        !is_path_within(found->account, own)) {
       return refuse(
           wrong_mark(path_, *mark,
                      "want a queue whose account is \"" + cut_text(own) +

@@ -9,6 +9,7 @@
 #include <string>
 #include <utility>
 
+#include "core/account_path.h"
 #include "core/must.h"
 #include "engine/decide/decide.h"
 #include "engine/decide/requested.h"
@@ -273,7 +274,7 @@ bool Engine::is_queued_below(JobId id, std::string_view account) const {
   const State& s = impl_->state;
   const state::Job* const job = s.jobs().find(id);
   if (job == nullptr || job->state != JobState::kQueued) return false;
-  return account.empty() || AccountsView::is_within(s.tree().node(job->leaf).spec.path, account);
+  return account.empty() || is_path_within(s.tree().node(job->leaf).spec.path, account);
 }
 
 std::vector<JobRow> Engine::beside_queue(JobId after, std::size_t most,

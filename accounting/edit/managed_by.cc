@@ -1,22 +1,13 @@
 #include "accounting/edit/managed_by.h"
 
+#include "core/account_path.h"
+
 namespace subak {
-
-namespace {
-
-// Returns the path of the account above. The name of a user may have dots.
-std::string_view above(std::string_view path) {
-  const auto slash = path.find('/');
-  const auto end = slash != std::string_view::npos ? slash : path.rfind('.');
-  return path.substr(0, end == std::string_view::npos ? 0 : end);
-}
-
-}  // namespace
 
 const AccountNode* managed_account(const AccountTree& tree, std::string_view path) {
   AccountId id = tree.find(path);
   while (!id && !path.empty()) {
-    path = above(path);
+    path = parent_path(path);
     id = tree.find(path);
   }
   for (; id; id = tree.node(id).parent) {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "core/account_path.h"
 #include "core/must.h"
 
 namespace subak {
@@ -57,8 +58,7 @@ const AccountsView::Row* AccountsView::nearest(std::string_view path, F&& fn) co
     const Row* const row = of_path(path);
     if (row != nullptr && fn(*row)) return row;
     if (path.empty()) return nullptr;
-    const auto end = path.find_last_of("./");
-    path = end == std::string_view::npos ? std::string_view() : path.substr(0, end);
+    path = parent_path(path);
   }
 }
 
@@ -98,15 +98,8 @@ std::optional<AccountsView::Refusal> AccountsView::refusal(std::string_view path
       if (binding) return Refusal{row, *binding};
     }
     if (path.empty()) return std::nullopt;
-    const auto end = path.find_last_of("./");
-    path = end == std::string_view::npos ? std::string_view() : path.substr(0, end);
+    path = parent_path(path);
   }
-}
-
-bool AccountsView::is_within(std::string_view path, std::string_view ancestor) {
-  if (ancestor.empty() || path == ancestor) return true;
-  return path.size() > ancestor.size() && path.substr(0, ancestor.size()) == ancestor &&
-         (path[ancestor.size()] == '.' || path[ancestor.size()] == '/');
 }
 
 Mode ClusterView::mode_of(std::string_view ns) const {

@@ -94,8 +94,6 @@ struct AccountsView {
   bool has_hard_budget(std::string_view path) const;
   // True if an account at or above this path has a hard budget with a period that ends.
   bool has_budget_period(std::string_view path) const;
-  // True if `path` is `ancestor`, or below `ancestor`.
-  static bool is_within(std::string_view path, std::string_view ancestor);
 
  private:
   // Returns the nearest row at or above this path for which fn(row) is true; or nullptr.

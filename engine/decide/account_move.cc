@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/account_path.h"
 #include "core/limits.h"
 #include "core/must.h"
 #include "engine/answers/view.h"
@@ -59,8 +60,7 @@ void warn_of_names(Decision& d, const in::MoveAccount& i) {
   Names namespaces, classes;
   for (const auto& [id, cluster] : d.s.clusters().all()) {
     for (const NamespaceLabel* label : cluster.labels->values()) {
-      if (AccountsView::is_within(label->account, i.path))
-        namespaces.add(cluster.name + "/" + label->ns);
+      if (is_path_within(label->account, i.path)) namespaces.add(cluster.name + "/" + label->ns);
     }
   }
   if (!namespaces.empty()) {

@@ -7,6 +7,7 @@
 #include <tuple>
 #include <vector>
 
+#include "core/account_path.h"
 #include "core/decimal.h"
 #include "core/limits.h"
 #include "core/must.h"
@@ -93,9 +94,7 @@ class Warnings {
     if (out_.size() < limits::kMaxWarnings) out_.push_back(std::move(text));
   }
   AccountId parent() const {
-    const auto end = spec_.path.find_last_of("./");
-    if (spec_.path.empty()) return {};
-    return tree_.find(spec_.path.substr(0, end == std::string::npos ? 0 : end));
+    return spec_.path.empty() ? AccountId() : tree_.find(parent_path(spec_.path));
   }
 
   void about_products(const char* field, const ProductAmounts& amounts) {

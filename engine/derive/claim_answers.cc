@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "accounting/amounts.h"
+#include "core/account_path.h"
 #include "core/duration.h"
 #include "core/limits.h"
 #include "core/text.h"
@@ -64,7 +65,7 @@ std::vector<ClaimRow> claim_rows(const State& s, std::string_view account) {
   std::vector<ClaimRow> rows;
   for (const state::Claim& claim : s.claims().all()) {
     const std::string& path = s.tree().node(claim.leaf).spec.path;
-    if (account.empty() || AccountsView::is_within(path, account)) rows.push_back(row_of(s, claim));
+    if (account.empty() || is_path_within(path, account)) rows.push_back(row_of(s, claim));
   }
   return rows;
 }

@@ -7,6 +7,7 @@
 #include <map>
 
 #include "accounting/fairtree/fairtree.h"
+#include "core/account_path.h"
 #include "core/must.h"
 #include "engine/answers/view.h"
 #include "engine/derive/gang_reasons.h"
@@ -29,8 +30,7 @@ std::string_view user_of(const State& s, const state::Job& job) {
 // True if the job is in the account's subtree. An empty path matches every job.
 bool is_below(const State& s, const state::Job& job, std::string_view account) {
   if (account.empty()) return true;
-  return job.leaf != kUnassigned &&
-         AccountsView::is_within(s.tree().node(job.leaf).spec.path, account);
+  return job.leaf != kUnassigned && is_path_within(s.tree().node(job.leaf).spec.path, account);
 }
 
 }  // namespace

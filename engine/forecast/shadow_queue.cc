@@ -5,6 +5,7 @@
 #include <tuple>
 #include <utility>
 
+#include "core/account_path.h"
 #include "core/limits.h"
 #include "core/must.h"
 #include "core/text.h"
@@ -101,7 +102,7 @@ std::vector<ShadowRow> ShadowQueue::rows(std::string_view account, std::size_t b
 bool ShadowQueue::is_below(JobId id, std::string_view account) const {
   if (account.empty()) return true;
   const AccountId leaf = copy_.jobs().at(id).leaf;
-  return leaf != kUnassigned && AccountsView::is_within(copy_.tree().node(leaf).spec.path, account);
+  return leaf != kUnassigned && is_path_within(copy_.tree().node(leaf).spec.path, account);
 }
 
 ShadowRow ShadowQueue::row(std::size_t index) {

@@ -50,6 +50,7 @@ inline AccountSpec account(std::string path, std::vector<std::string> namespaces
   spec.path = std::move(path);
   spec.namespaces = std::move(namespaces);
   if (limit > 0) spec.limit = {{kAnyProduct, limit}};
+  spec.user = spec.path.find('/') != std::string::npos;
   return spec;
 }
 
@@ -66,7 +67,7 @@ inline std::shared_ptr<const View> fixed_view() {
   old.draining = true;
   add_account(*accounts, old);
   // stop (draining) > stop.child (team-s); typed (team-t, at most 4 H100) > typed/ana (at most 2
-  // GPUs); tight (team-q, quota 2, borrows nothing); short (team-l, time limits of at most 2 hours,
+  // GPUs) and typed/ana.lee; tight (team-q, quota 2, borrows nothing); short (team-l, time limits of at most 2 hours,
   // 2 GPUs for each user); paid (team-e, 100h/total) > paid.month (team-m, 10h/month), and
   // paid.short (team-k, a default time limit of 2 hours).
   AccountSpec stop = account("stop");
@@ -76,9 +77,8 @@ inline std::shared_ptr<const View> fixed_view() {
   AccountSpec typed = account("typed", {"team-t"});
   typed.limit = {{"NVIDIA-H100-80GB-HBM3", 4000}};
   add_account(*accounts, typed);
-  AccountSpec ana = account("typed/ana", {}, 2000);
-  ana.user = true;
-  add_account(*accounts, ana);
+  add_account(*accounts, account("typed/ana", {}, 2000));
+  add_account(*accounts, account("typed/ana.lee"));
   AccountSpec tight = account("tight", {"team-q"});
   tight.quota = {{kAnyProduct, 2000}};
   tight.borrow = "none";

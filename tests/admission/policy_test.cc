@@ -189,6 +189,8 @@ TEST(PolicyAccount, EveryRuleOfThePath) {
   EXPECT_EQ(create(pod(container(kGpu, "5")), "team-t", "bob").verdict, Verdict::kPatched);
   expect_denied(create(pod(container(kGpu, "3")), "team-t", "ana"), Because::kOverLimit, 403,
                 "account typed/ana may have at most 2");
+  EXPECT_EQ(create(pod(container(kGpu, "3")), "team-t", "ana.lee").verdict, Verdict::kPatched)
+      << "ana's limit is not a limit of ana.lee";
   expect_denied(create(pod(container(kGpu, "3")), "team-q"), Because::kOverLimit, 403,
                 "account tight may borrow at most 0 GPUs beyond its quota");
   EXPECT_EQ(create(pod(container(kGpu, "2")), "team-q").verdict, Verdict::kPatched);

@@ -10,6 +10,7 @@
 #include "cli/text/failure.h"
 #include "cli/text/files.h"
 #include "cli/text/order_table.h"
+#include "core/account_path.h"
 #include "core/edge_limits.h"
 #include "subak/v1/job_service.pb.h"
 
@@ -99,10 +100,8 @@ v1::ApplyAccountsRequest changes_of(Session& s, const std::vector<AccountWish>& 
       change->mutable_update_mask()->Swap(update.mutable_update_mask());
     }
     // The parents of a wanted account are wanted too.
-    for (std::string path = wish.path; !path.empty();) {
-      wanted.insert(path);
-      const std::size_t cut = path.find_last_of("./");
-      path = cut == std::string::npos ? "" : path.substr(0, cut);
+    for (std::string_view path = wish.path; !path.empty(); path = parent_path(path)) {
+      wanted.emplace(path);
     }
   }
   if (prune) add_removals(wanted, accounts, &request);

@@ -7,6 +7,7 @@
 #include <string_view>
 #include <utility>
 
+#include "core/account_path.h"
 #include "server/api/calls/order_places.h"
 #include "server/api/convert/convert.h"
 
@@ -22,11 +23,10 @@ std::string beyond_subtree(const Caller& caller, const AccountSpec& spec,
                            const std::function<bool(const std::string&)>& has_quota) {
   if (!spec.namespaces.empty()) return "want an admin to name namespaces";
   if (spec.quota.empty()) return "";
-  std::string above = spec.path;
+  std::string_view above = spec.path;
   while (above != caller.subtree) {
-    const auto end = above.find_last_of("./");
-    above.resize(end == std::string::npos ? 0 : end);
-    if (has_quota(above)) return "";
+    above = parent_path(above);
+    if (has_quota(std::string(above))) return "";
     if (above.empty()) break;
   }
   return "want an admin to set a quota here, or first a quota of " + caller.subtree;

@@ -4,6 +4,7 @@
 #include <functional>
 #include <utility>
 
+#include "core/account_path.h"
 #include "core/limits.h"
 #include "server/api/calls/account_edit.h"
 #include "server/api/common/paging.h"
@@ -41,7 +42,7 @@ std::optional<Error> list_shares(const Engine& engine, TimeMs now, const v1::Lis
   PageMeter meter(page);
   for (std::uint64_t i = page.after; i < rows.size(); ++i) {
     const AccountRow& row = rows[i];
-    if (!AccountsView::is_within(row.spec.path, in.account())) continue;
+    if (!is_path_within(row.spec.path, in.account())) continue;
     if (in.accounts_only() && row.spec.user) continue;
     v1::ShareRow* share = out->add_rows();
     put(row, root_usage, share);
@@ -65,7 +66,7 @@ std::optional<Error> list_budgets(const Engine& engine, TimeMs now,
   bool full = false;
   for (const AccountId id : tree.preorder()) {
     const AccountNode& node = tree.node(id);
-    if (!AccountsView::is_within(node.spec.path, in.account())) continue;
+    if (!is_path_within(node.spec.path, in.account())) continue;
     for (const BudgetBook& book : node.jobs.budgets) {
       if (at++ < page.after) continue;
       if (full) {
@@ -91,7 +92,7 @@ std::optional<Error> list_accounts(const Engine& engine, TimeMs /*now*/,
   PageMeter meter(page);
   for (std::uint64_t i = page.after; i < ids.size(); ++i) {
     const AccountNode& node = tree.node(ids[i]);
-    if (!AccountsView::is_within(node.spec.path, in.parent())) continue;
+    if (!is_path_within(node.spec.path, in.parent())) continue;
     if (node.spec.user && !in.include_users()) continue;
     v1::Account* account = out->add_accounts();
     put(node.spec, node.revision, account);

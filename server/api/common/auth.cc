@@ -10,6 +10,7 @@
 #include <iterator>
 #include <set>
 
+#include "core/account_path.h"
 #include "core/limits.h"
 #include "core/printable.h"
 #include "engine/answers/view.h"
@@ -90,7 +91,7 @@ bool Caller::may_edit_account(std::string_view path) const {
 
 bool Caller::may_run_as(std::string_view path) const {
   if (is_admin()) return true;
-  return role == Role::kTeamAdmin && AccountsView::is_within(path, subtree);
+  return role == Role::kTeamAdmin && is_path_within(path, subtree);
 }
 
 Result<Tokens> parse_tokens(std::string_view text) {

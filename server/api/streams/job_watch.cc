@@ -5,6 +5,7 @@
 #include <utility>
 #include <variant>
 
+#include "core/account_path.h"
 #include "core/limits.h"
 #include "server/api/convert/convert.h"
 
@@ -69,7 +70,7 @@ void JobWatch::start(const std::string& caller) {
 
 bool JobWatch::wants(const JobRow& row) const {
   if (filter_.job && row.id != filter_.job) return false;
-  return filter_.account.empty() || AccountsView::is_within(leaf_path(row), filter_.account);
+  return filter_.account.empty() || is_path_within(leaf_path(row), filter_.account);
 }
 
 void JobWatch::drained() { list_some(); }

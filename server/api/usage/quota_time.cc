@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "core/account_path.h"
 #include "core/must.h"
 #include "core/text.h"
 #include "model/fact.h"
@@ -15,13 +16,6 @@ std::optional<MilliGpu> own_quota(const AccountSpec& spec) {
   MilliGpu sum = 0;
   for (const ProductAmount& amount : spec.quota) sum += amount.milligpu;
   return sum;
-}
-
-// Returns the path of the account above; nullopt for the root.
-std::optional<std::string> path_above(const std::string& path) {
-  if (path.empty()) return std::nullopt;
-  const std::size_t cut = path.find_last_of("./");
-  return path.substr(0, cut == std::string::npos ? 0 : cut);
 }
 
 // Returns the first instant after the period that has this instant.
@@ -112,8 +106,9 @@ void QuotaTime::set_own(const std::string& path, std::optional<MilliGpu> own, Ti
   add_up(account, t);
   account.own = own;
   change += account.quota();
-  for (auto above = path_above(path); above && change != 0; above = path_above(*above)) {
-    Account& parent = at(*above);
+  for (std::string_view above = path; !above.empty() && change != 0;) {
+    above = parent_path(above);
+    Account& parent = at(std::string(above));
     const MilliGpu was = parent.quota();
     add_up(parent, t);
     parent.below += change;
@@ -138,10 +133,7 @@ void QuotaTime::add_up(Account& account, TimeMs t) {
 std::string QuotaTime::present_path(std::string path) const {
   for (auto move = moves_.rbegin(); move != moves_.rend(); ++move) {
     const auto& [before, after] = *move;
-    const bool is_within =
-        path.starts_with(before) &&
-        (path.size() == before.size() || path[before.size()] == '.' || path[before.size()] == '/');
-    if (is_within) path.replace(0, before.size(), after);
+    if (is_path_within(path, before)) path.replace(0, before.size(), after);
   }
   return path;
 }

@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/account_path.h"
 #include "core/edge_limits.h"
 #include "server/activity/book.h"
 #include "server/api/common/paging.h"
@@ -49,7 +50,7 @@ std::optional<Error> find_payers(const Engine& engine, const std::string& accoun
   const AccountTree& tree = engine.accounts();
   for (std::uint32_t i = 1; i < tree.next_id().value; ++i) {
     const AccountId id(i);
-    if (tree.exists(id) && AccountsView::is_within(tree.node(id).spec.path, account)) {
+    if (tree.exists(id) && is_path_within(tree.node(id).spec.path, account)) {
       payers->push_back(id);
     }
   }
@@ -147,7 +148,7 @@ std::optional<Error> put_allowances(Report& r) {
   for (const auto& [key, quota] : quotas) {
     const auto& [path, day] = key;
     if (path.find('/') != std::string::npos) continue;
-    if (!AccountsView::is_within(path, r.in->account())) continue;
+    if (!is_path_within(path, r.in->account())) continue;
     v1::AccountAllowance* const out = r.out->add_allowances();
     out->set_account(path);
     if (by_period) put(day * kDayMs, out->mutable_day());

@@ -3,6 +3,7 @@
 #include <set>
 #include <utility>
 
+#include "core/account_path.h"
 #include "core/duration.h"
 #include "core/edge_limits.h"
 
@@ -22,12 +23,12 @@ void add_named(const Engine& engine, const View& view, const ClusterView& cluste
   const auto add = [&](const std::string& ns) {
     if (ns.empty()) return;
     const AccountsView::Row* const owner = view.account_of(cluster, ns);
-    if (owner != nullptr && AccountsView::is_within(owner->spec.path, account)) out->insert(ns);
+    if (owner != nullptr && is_path_within(owner->spec.path, account)) out->insert(ns);
   };
   const AccountTree& tree = engine.accounts();
   for (const AccountId id : tree.preorder()) {
     const AccountSpec& spec = tree.node(id).spec;
-    if (!AccountsView::is_within(spec.path, account)) continue;
+    if (!is_path_within(spec.path, account)) continue;
     for (const std::string& name : spec.namespaces) add(namespace_in(name, cluster.name));
   }
   for (const NamespaceLabel* const label : cluster.labels->values()) add(label->ns);
@@ -39,7 +40,7 @@ void add_used(const Engine& engine, ClusterId cluster, const std::string& accoun
   const AccountTree& tree = engine.accounts();
   for (const OpenUsage& usage : engine.open_usage()) {
     if (usage.job.cluster() != cluster || !tree.exists(usage.payer)) continue;
-    if (!AccountsView::is_within(tree.node(usage.payer).spec.path, account)) continue;
+    if (!is_path_within(tree.node(usage.payer).spec.path, account)) continue;
     const std::size_t slash = usage.pod.find('/');
     if (slash != std::string::npos) out->insert(usage.pod.substr(0, slash));
   }

@@ -4,6 +4,7 @@
 #include <utility>
 #include <variant>
 
+#include "core/account_path.h"
 #include "core/duration.h"
 #include "core/error.h"
 #include "core/limits.h"
@@ -224,14 +225,9 @@ std::optional<AuditRow> read_audit_row(const Statement& query, std::uint32_t see
 std::uint64_t audit_ord(const Statement& query) { return query.unsigned_number(11); }
 
 bool wants(const AuditQuery& query, const AuditEntry& entry) {
-  const auto is_below = [&](std::string_view path) {
-    const std::size_t end = query.subject.size();
-    return path.starts_with(query.subject) && path.size() > end &&
-           (path[end] == '.' || path[end] == '/');
-  };
   return entry.seq < query.before_seq && entry.time_ms >= query.from_ms &&
          entry.time_ms < query.to_ms && (query.actor.empty() || entry.actor == query.actor) &&
-         (query.subject.empty() || entry.subject == query.subject || is_below(entry.subject));
+         is_path_within(entry.subject, query.subject);
 }
 
 }  // namespace subak

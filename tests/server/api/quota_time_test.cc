@@ -108,7 +108,7 @@ class World {
     std::string path = kNames[below(3)];
     for (std::uint64_t depth = below(3); depth > 0; --depth)
       path += std::string(".") + kNames[below(3)];
-    if (below(6) == 0) path += "/ana";
+    if (below(6) == 0) path += below(2) == 0 ? "/ana" : "/ana.lee";  // a user may have dots
     return path;
   }
   AccountSpec random_spec(const std::string& path) {
