@@ -206,7 +206,7 @@ void AccountTree::adjust_for_shares(AccountNode& node, std::int64_t new_shares, 
   if (second_) second_->adjust(node.id, change / static_cast<double>(old_shares), now);
 }
 
-void AccountTree::refresh_quota(AccountNode* node, Amounts next, TimeMs now) {
+void AccountTree::refresh_quota(AccountNode* node, Amounts next, TimeMs now, AccountId end) {
   const DecayInstant instant = clock_.at(now);
   while (next != node->quota) {
     node->quota = std::move(next);
@@ -217,7 +217,7 @@ void AccountTree::refresh_quota(AccountNode* node, Amounts next, TimeMs now) {
     node->meters.set_surplus_rate(clock_, beyond, instant);
     if (second_) second_->set_surplus_rate(node->id, beyond, now);
     edited_.push_back(node->id);
-    if (!node->parent) return;
+    if (node->parent == end) return;
     node = &at(node->parent);
     if (!node->spec.quota.empty()) return;
     next = quota_of_children(*this, *node);

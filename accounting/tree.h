@@ -197,8 +197,8 @@ class AccountTree {
   void add_to_parent(AccountNode& node);
   void adjust_for_shares(AccountNode& node, std::int64_t new_shares, TimeMs now);
   // Sets the account's effective quota to `next`, and updates the ancestors whose quota depends on
-  // it.
-  void refresh_quota(AccountNode* node, Amounts next, TimeMs now);
+  // it, up to the one below `end`.
+  void refresh_quota(AccountNode* node, Amounts next, TimeMs now, AccountId end = {});
   void change_path(AccountId leaf, ProductId product, MilliGpu held, MilliGpu running, TimeMs now);
 
   DecayClock clock_;

@@ -156,9 +156,19 @@ void AccountMove::add(AccountTree& tree, AccountNode& above, const AccountNode& 
   above.meters.add(tree.clock_, node.meters, {sign, after - before, beyond_quota(above)}, at);
 }
 
-void AccountMove::refresh_quota(AccountTree& tree, AccountId parent, TimeMs now) {
-  AccountNode& node = tree.at(parent);
-  if (node.spec.quota.empty()) tree.refresh_quota(&node, quota_of_children(tree, node), now);
+// An account above both places may have the same quota as before. So it is updated once, after the
+// accounts on both sides.
+void AccountMove::refresh_quotas(AccountTree& tree, AccountId from, AccountId to, TimeMs now) {
+  AccountId both = from;
+  while (!is_below(tree, to, both)) both = tree.node(both).parent;
+  const auto refresh = [&](AccountId id, AccountId end) {
+    AccountNode& node = tree.at(id);
+    if (node.spec.quota.empty()) tree.refresh_quota(&node, quota_of_children(tree, node), now, end);
+  };
+  for (const AccountId side : {from, to}) {
+    if (side != both) refresh(side, both);
+  }
+  refresh(both, {});
 }
 
 void AccountMove::make(AccountTree& tree, AccountId id, const std::string& to, TimeMs now) {
@@ -186,8 +196,7 @@ void AccountMove::make(AccountTree& tree, AccountId id, const std::string& to, T
   const std::uint32_t old_depth = node.depth, depth = tree.node(parent).depth + 1;
   for (const AccountId each : moving) tree.at(each).depth += depth - old_depth;
   link(tree, node, parent);
-  refresh_quota(tree, from, now);
-  refresh_quota(tree, parent, now);
+  refresh_quotas(tree, from, parent, now);
   tree.quota_sums_.moved(tree.nodes_);
   std::vector<PastMove>& moves = node.jobs.moves;
   if (moves.size() == kMostKept) moves.erase(moves.begin());

@@ -59,7 +59,7 @@ class AccountMove {
   static void link(AccountTree& tree, AccountNode& node, AccountId to);
   static void add(AccountTree& tree, AccountNode& above, const AccountNode& node, int sign,
                   const DecayInstant& at);
-  static void refresh_quota(AccountTree& tree, AccountId parent, TimeMs now);
+  static void refresh_quotas(AccountTree& tree, AccountId from, AccountId to, TimeMs now);
 };
 
 }  // namespace subak

@@ -60,6 +60,26 @@ TEST_F(AccountMoveTest, MovesUsageHoldsAndQuotaFromOneParentToTheNext) {
   tree.check_invariants();
 }
 
+// The root has the sum of the quotas below it, before the move and after it. So the move is no change
+// of the root, and a late report still counts from the time that it reports.
+TEST_F(AccountMoveTest, TheQuotaAboveBothPlacesDoesNotChangeInBetween) {
+  for (const char* path : {"ml", "bio", "ml.vision"}) add(path);
+  const AccountId vision = tree.find("ml.vision");
+  set_quota(vision, {{any, 4000}});
+  tree.hold(vision, h100, 8000, now);
+  const TimeMs end = now + kHourMs;
+  now += 2 * kHourMs;
+  move("ml.vision", "bio.vision");
+  tree.release(vision, h100, 8000, false, end);
+  EXPECT_EQ(tree.node(kRootAccount).quota_total, 4000);
+  const TimeMs begin = end - kHourMs;
+  AccountMeters alone;
+  alone.change_usage(tree.clock(), 4000, tree.clock().at(begin));
+  alone.change_usage(tree.clock(), -4000, tree.clock().at(end));
+  EXPECT_NEAR(surplus_of(tree, kRootAccount, now), alone.usage(tree.clock(), tree.clock().at(now)),
+              1.0);
+}
+
 TEST_F(AccountMoveTest, ADeletedAccountBelowMovesToo) {
   for (const char* path : {"ml", "ml.a", "ml.a/ana", "bio"}) add(path);
   const AccountId ana = tree.find("ml.a/ana");
