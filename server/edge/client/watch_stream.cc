@@ -25,6 +25,11 @@ void read_metadata(json::Value object, WatchEvent& event) {
 
 }  // namespace
 
+std::string namespaced_name_of(json::Value object) {
+  return namespaced_name(json::text_in(object, "metadata", "namespace"),
+                         json::text_in(object, "metadata", "name"));
+}
+
 std::string namespaced_name(std::string_view ns, std::string_view name) {
   return std::string(ns) + "/" + std::string(name);
 }

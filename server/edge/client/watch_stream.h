@@ -44,6 +44,8 @@ struct WatchEvent {
 std::uint64_t version_number(std::string_view version);
 // Returns "namespace/name", which identifies an object of one kind in a cluster.
 std::string namespaced_name(std::string_view ns, std::string_view name);
+// Returns the namespaced name of an object, from its metadata.
+std::string namespaced_name_of(json::Value object);
 
 // Reads events from bytes, which may come in chunks of any size.
 class WatchStream {

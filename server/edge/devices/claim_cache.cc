@@ -9,11 +9,6 @@
 namespace subak {
 namespace {
 
-std::string key_of(json::Value object) {
-  return namespaced_name(json::text_in(object, "metadata", "namespace"),
-                         json::text_in(object, "metadata", "name"));
-}
-
 // Returns true if the ResourceClaim requests a channel of a ComputeDomain.
 bool of_channel(const ClaimSpec& spec) {
   return std::any_of(spec.requests.begin(), spec.requests.end(), [](const auto& request) {
@@ -26,7 +21,7 @@ bool of_channel(const ClaimSpec& spec) {
 }  // namespace
 
 void ClaimCache::see_claim(const WatchEvent& event) {
-  const std::string key = key_of(event.object);
+  const std::string key = namespaced_name_of(event.object);
   if (event.kind == WatchKind::kDeleted) return claim_gone(key);
   Claim& claim = claims_[key];
   const bool is_new = claim.list == 0;
@@ -53,7 +48,7 @@ void ClaimCache::complete_claims() {
 }
 
 void ClaimCache::see_template(const WatchEvent& event) {
-  const std::string key = key_of(event.object);
+  const std::string key = namespaced_name_of(event.object);
   if (event.kind == WatchKind::kDeleted) {
     // Existing pods have their ResourceClaims already. Only pods of a ComputeDomain still depend on
     // the template.

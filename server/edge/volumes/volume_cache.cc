@@ -11,10 +11,6 @@ std::string name_of(json::Value object) {
   return std::string(json::text_in(object, "metadata", "name"));
 }
 
-std::string key_of(json::Value object) {
-  return namespaced_name(json::text_in(object, "metadata", "namespace"), name_of(object));
-}
-
 // Returns the number of terms and requirements, as the engine counts them for a pod.
 std::size_t length_of(const PodShape& shape, const std::vector<AffinityTerm>& affinity) {
   std::size_t length = shape.node_selector.size() + shape.tolerations.size();
@@ -71,7 +67,7 @@ void VolumeCache::outdate_if(F&& names) {
 }
 
 void VolumeCache::see_claim(const WatchEvent& event) {
-  const std::string key = key_of(event.object);
+  const std::string key = namespaced_name_of(event.object);
   const bool changed = event.kind == WatchKind::kDeleted
                            ? claims_.entries.erase(key) > 0
                            : claims_.put(key, read_volume_claim(event.object));
@@ -142,16 +138,21 @@ std::string VolumeCache::add_nodes(Pod& pod, json::Value object) {
   for (const PodVolume& volume : volumes) claims.insert(namespaced_name(pod.ns, volume.claim));
   if (!is_complete()) return {};
   std::vector<AffinityTerm> nodes = pod.shape.affinity;
+  bool fits = true;
   for (const PodVolume& volume : volumes) {
     std::string why = add_volume(volume, pod.ns, nodes);
-    if (why.empty()) continue;
+    if (why.empty()) {
+      // Each volume may multiply the terms, so no volume is added to terms that are too long.
+      fits = fits && length_of(pod.shape, nodes) <= limits::kMaxSelectorTerms;
+      if (!fits) nodes.clear();
+      continue;
+    }
     pod.shape.kind = GpuKind::kNone;
     pod.shape.gpus = 0;
     pod.shape.profile.clear();
     return why;
   }
-  if (length_of(pod.shape, nodes) <= limits::kMaxSelectorTerms)
-    pod.shape.affinity = std::move(nodes);
+  if (fits) pod.shape.affinity = std::move(nodes);
   return {};
 }
 

@@ -44,6 +44,13 @@ inline std::string text_of(const PodText& p) {
 
 class Kube : public ::testing::Test {
  protected:
+  // The event of an object that no pod, node or owner is. Its object is valid until the next event.
+  WatchEvent event(const std::string& text, WatchKind kind = WatchKind::kModified) {
+    WatchEvent out;
+    out.kind = kind;
+    out.object = objects_.parse(text);
+    return out;
+  }
   void see(const PodText& pod, WatchKind kind = WatchKind::kModified) {
     see_text(text_of(pod), kind);
   }
@@ -98,7 +105,8 @@ class Kube : public ::testing::Test {
     for (const std::string& node : cache.needs().claims().devices().take_changed_nodes()) {
       cache.nodes().put_changed(node);
     }
-    for (const std::string& uid : cache.needs().claims().take_outdated()) cache.marks().put_outdated(uid);
+    for (const std::string& uid : cache.needs().claims().take_outdated())
+      cache.marks().put_outdated(uid);
   }
   std::vector<std::string> told() {
     std::vector<std::string> out;
@@ -142,6 +150,7 @@ class Kube : public ::testing::Test {
 
  private:
   simdjson::dom::parser parser_;
+  simdjson::dom::parser objects_;
   std::uint64_t order_ = 0;
 };
 

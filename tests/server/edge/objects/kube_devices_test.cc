@@ -15,12 +15,6 @@ using ::testing::IsEmpty;
 
 class KubeDevices : public Kube {
  protected:
-  WatchEvent event(const std::string& text, WatchKind kind = WatchKind::kModified) {
-    WatchEvent out;
-    out.kind = kind;
-    out.object = json_.parse(text);
-    return out;
-  }
   void see_class(const std::string& name = "gpu.nvidia.com", const std::string& resource = "") {
     cache.needs().claims().devices().see_class(event(
         R"({"metadata":{"name":")" + name +
@@ -94,9 +88,6 @@ class KubeDevices : public Kube {
     }
     return found;
   }
-
- private:
-  simdjson::dom::parser json_;
 };
 
 const std::string kOfTemplate = R"("resourceClaimTemplateName":"one")";

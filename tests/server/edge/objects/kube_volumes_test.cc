@@ -13,12 +13,6 @@ using ::testing::SizeIs;
 
 class KubeVolumes : public Kube {
  protected:
-  WatchEvent event(const std::string& text, WatchKind kind = WatchKind::kModified) {
-    WatchEvent out;
-    out.kind = kind;
-    out.object = objects_.parse(text);
-    return out;
-  }
   void see_claim(const std::string& name, const std::string& volume,
                  const std::string& storage_class = "slow", WatchKind kind = WatchKind::kModified) {
     cache.needs().volumes().see_claim(
@@ -78,10 +72,6 @@ class KubeVolumes : public Kube {
     EXPECT_THAT(pod.shape.affinity, SizeIs(1));
     return pod.shape.affinity[0].requirements.at(0).values;
   }
-
- private:
-  simdjson::dom::parser objects_;
-  int version_ = 0;
 };
 
 TEST_F(KubeVolumes, APodGoesWhereItsVolumeIs) {
@@ -197,6 +187,41 @@ TEST_F(KubeVolumes, AffinityThatWouldBeTooLongStaysAsItIs) {
   see_claim("data", "pv1");
   complete();
   see_pod("1", "data");
+  const auto pod = record();
+  ASSERT_TRUE(pod);
+  EXPECT_THAT(pod->shape.affinity, IsEmpty());
+}
+
+// The affinity of a pod multiplies the terms of all its volumes: 2 terms of 40 volumes are 2^40.
+TEST_F(KubeVolumes, VolumesThatMultiplyTheTermsAddNone) {
+  begin();
+  std::string volumes;
+  for (int i = 0; i < 40; ++i) {
+    const std::string name = "d" + std::to_string(i);
+    const auto term = [&](const char* value) {
+      return R"({"matchExpressions":[{"key":"k)" + name + R"(","operator":"In","values":[")" +
+             value + "\"]}]}";
+    };
+    cache.needs().volumes().see_volume(
+        event(R"({"metadata":{"name":")" + name +
+              R"("},"spec":{"nodeAffinity":{"required":{"nodeSelectorTerms":[)" + term("a") + "," +
+              term("b") + "]}}}}"));
+    if (i < 39) see_claim(name, name);
+    volumes += std::string(i == 0 ? "" : ",") + R"({"name":")" + name +
+               R"(","persistentVolumeClaim":{"claimName":")" + name + "\"}}";
+  }
+  complete();
+  const auto see = [&] {
+    see_text(
+        R"({"metadata":{"uid":"1","namespace":"a","name":"p","resourceVersion":")" +
+        std::to_string(++version_) +
+        R"("},"spec":{"schedulingGates":[{"name":"subak.gpu/queue"}],"volumes":[)" + volumes +
+        R"(],"containers":[{"name":"c","resources":{"limits":{"nvidia.com/gpu":"1"}}}]},"status":{"phase":"Pending"}})");
+  };
+  see();
+  EXPECT_FALSE(record()) << "the last of its claims does not exist";
+  see_claim("d39", "d39");
+  see();
   const auto pod = record();
   ASSERT_TRUE(pod);
   EXPECT_THAT(pod->shape.affinity, IsEmpty());
