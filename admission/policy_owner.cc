@@ -7,48 +7,28 @@
 // training-operator v1 and mpi-operator v2beta1 (runPolicy.suspend), trainer v1alpha1, kuberay
 // ray.io/v1.
 #include <algorithm>
-#include <array>
 
 #include "admission/policy_parts.h"
 #include "core/error.h"
 #include "core/limits.h"
 #include "core/names.h"
 #include "kube/owner.h"
+#include "kube/owners/kinds.h"
 #include "kube/patch.h"
 
 namespace subak::policy {
 namespace {
 
-struct OwnerKind {
-  std::string_view group, kind;
-  bool run_policy = false;  // spec.runPolicy.suspend instead of spec.suspend
-  bool gang = true;         // its pods start together; an ordinary Job is elastic
-  bool parks = true;        // the edge reads the kind, so Subak can resume it
-};
-constexpr std::array kOwners{
-    OwnerKind{"batch", "Job", false, false},
-    OwnerKind{"jobset.x-k8s.io", "JobSet"},
-    OwnerKind{"trainer.kubeflow.org", "TrainJob", false, true, false},
-    OwnerKind{"ray.io", "RayJob", false, true, false},
-    OwnerKind{"ray.io", "RayCluster"},
-    OwnerKind{"kubeflow.org", "PyTorchJob", true},
-    OwnerKind{"kubeflow.org", "TFJob", true},
-    OwnerKind{"kubeflow.org", "XGBoostJob", true},
-    OwnerKind{"kubeflow.org", "PaddleJob", true},
-    OwnerKind{"kubeflow.org", "JAXJob", true},
-    OwnerKind{"kubeflow.org", "MPIJob", true},
-};
 constexpr int kMaxTemplateDepth = 12;
 // A pod's own deadline counts from its binding, so there is no warning for it.
 constexpr std::string_view kDeadlineCounts =
     "spec.activeDeadlineSeconds counts while the pods wait for their turn: it may end the job "
     "before it runs; bound the run by activeDeadlineSeconds of the pod template instead";
 
-const OwnerKind* find_owner(std::string_view group, std::string_view kind) {
-  const auto it = std::find_if(kOwners.begin(), kOwners.end(), [&](const OwnerKind& o) {
-    return o.group == group && o.kind == kind;
-  });
-  return it == kOwners.end() ? nullptr : &*it;
+// Returns the row of a kind whose owners can be suspended; else nullptr.
+const OwnerKindRow* find_owner(std::string_view group, std::string_view kind) {
+  const OwnerKindRow* const row = find_owner_kind(group, kind);
+  return row != nullptr && row->suspend != SuspendField::kNone ? row : nullptr;
 }
 
 struct Template {
@@ -147,10 +127,8 @@ bool train_job_asks_gpu(json::Value spec, const ExtraGpuResources& extra) {
   return asks;
 }
 
-bool is_suspended(json::Value spec, const OwnerKind& kind) {
-  const auto holder = kind.run_policy ? json::member(spec, "runPolicy") : std::optional(spec);
-  return holder && json::boolean(*holder, "suspend");
-}
+// True if the pods of the owner start together. The pods of an ordinary Job start alone.
+bool is_gang(const OwnerKindRow& kind) { return kind.kind != OwnerKind::kJob; }
 
 bool has_suspendable_owner(const Pod& meta) {
   const Text group = meta.owner.api_version.substr(0, meta.owner.api_version.find('/'));
@@ -159,8 +137,8 @@ bool has_suspendable_owner(const Pod& meta) {
 
 // Returns the number of pods that will request GPUs, if they start together and no size is stated;
 // else 0.
-std::uint32_t gang_size(const OwnerKind& kind, const Found& found) {
-  if (!kind.gang || found.elastic) return 0;
+std::uint32_t gang_size(const OwnerKindRow& kind, const Found& found) {
+  if (!is_gang(kind) || found.elastic) return 0;
   std::int64_t sum = 0;
   for (const Template& t : found.templates) {
     if (t.pod.keys.gang_size.set || t.pod.keys.job.set) return 0;
@@ -199,7 +177,7 @@ void stamp_template(const Template& t, const std::string& user, std::uint32_t ga
   patch.add_members(t.pointer + "/metadata/annotations", t.pod.has_annotations, annotations);
 }
 
-// True if so many gated pods of the owner's account wait that the owner waits suspended.
+// True if the owner's account is at the limit of gated pods (policy parkAfter).
 bool is_crowded(const Context& c, const Found& found) {
   if (c.view.policy.queue.park_after == 0) return true;
   const PodKey& key = found.templates.front().pod.keys.account;
@@ -211,8 +189,8 @@ bool is_crowded(const Context& c, const Found& found) {
 
 // True if the edge can tell from the owner which pods wait: they are one gang of this owner alone,
 // or each starts by itself.
-bool can_wait(const OwnerKind& kind, const Found& found) {
-  if (found.templates.empty() || (kind.gang && found.elastic)) return false;
+bool can_wait(const OwnerKindRow& kind, const Found& found) {
+  if (found.templates.empty() || (is_gang(kind) && found.elastic)) return false;
   return std::none_of(found.templates.begin(), found.templates.end(), [](const Template& t) {
     return t.pod.keys.job.set || !t.pod.claims.device.empty();
   });
@@ -220,19 +198,19 @@ bool can_wait(const OwnerKind& kind, const Found& found) {
 
 // True if the owner starts suspended because of Subak, so that Subak resumes it. An edge of this
 // service must follow the cluster, since it is the edge that resumes.
-bool suspends(const Context& c, const OwnerKind& kind, json::Value spec, const Marks& marks,
+bool suspends(const Context& c, const OwnerKindRow& kind, json::Value spec, const Marks& marks,
               const Found& found) {
-  if (!c.config.suspend_owners || !kind.parks || c.cluster.known_as.empty()) return false;
+  if (!c.config.suspend_owners || !kind.parks() || c.cluster.known_as.empty()) return false;
   if (!can_wait(kind, found)) return false;
-  return marks.queued_by_kueue || (!is_suspended(spec, kind) && is_crowded(c, found));
+  return marks.queued_by_kueue || (!is_suspended(kind, spec) && is_crowded(c, found));
 }
 
-std::string owner_patch(const Context& c, const OwnerKind& kind, const Pod& meta, json::Value spec,
-                        const Found& found, const Marks& marks) {
+// `suspend`: the result of suspends().
+std::string owner_patch(const Context& c, const OwnerKindRow& kind, const Pod& meta,
+                        json::Value spec, const Found& found, const Marks& marks, bool suspend) {
   PatchWriter patch;
-  const bool suspend = suspends(c, kind, spec, marks, found);
-  if (suspend && !is_suspended(spec, kind)) {
-    if (!kind.run_policy) {
+  if (suspend && !is_suspended(kind, spec)) {
+    if (kind.suspend == SuspendField::kSpec) {
       patch.add("/spec/suspend", "true");
     } else if (json::member(spec, "runPolicy")) {
       patch.add("/spec/runPolicy/suspend", "true");
@@ -258,7 +236,7 @@ bool is_suspendable(std::string_view group, std::string_view kind) {
 }
 
 Decision decide_owner(const Context& c, json::Value object) {
-  const OwnerKind& kind = *find_owner(c.review.group, c.review.kind);
+  const OwnerKindRow& kind = *find_owner(c.review.group, c.review.kind);
   const auto spec = json::member(object, "spec");
   if (!spec) return untouched(Because::kNoGpu);
   TemplateFinder finder(c.config.extra_gpu_resources);
@@ -284,7 +262,7 @@ Decision decide_owner(const Context& c, json::Value object) {
   if (json::member(*spec, "activeDeadlineSeconds") && !waits_suspended) d.warn(kDeadlineCounts);
   for (const std::string& text : marks.warnings) d.warn(text);
   if (c.endpoint == Endpoint::kValidate) return d;
-  d.patch = owner_patch(c, kind, meta, *spec, found, marks);
+  d.patch = owner_patch(c, kind, meta, *spec, found, marks, waits_suspended);
   if (d.patch.empty()) return d;
   d.verdict = Verdict::kPatched;
   if (waits_suspended) d.because = Because::kSuspended;

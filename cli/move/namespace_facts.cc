@@ -14,7 +14,6 @@ namespace subak::cli {
 namespace {
 
 constexpr std::string_view kKueue = "kueue.x-k8s.io/";
-constexpr std::string_view kQueueName = "kueue.x-k8s.io/queue-name";
 constexpr std::string_view kClassName = "kueue.x-k8s.io/priority-class";
 constexpr std::string_view kKueueGate = "kueue.x-k8s.io/admission";
 constexpr std::array<std::string_view, 2> kVersions{"v1beta2", "v1beta1"};
@@ -181,11 +180,9 @@ class NamespaceReader {
     owner.queue_before = note_of(object, kQueueBefore);
     owner.mark = note_of(object, names::kSuspendedBy);
     owner.uid = json::text_in(object, "metadata", "uid");
-    const auto policy = inside(object, "spec", "runPolicy");
-    owner.run_policy = policy.has_value();
-    const auto suspend =
-        policy ? json::member(*policy, "suspend") : inside(object, "spec", "suspend");
-    owner.suspended = suspend && json::boolean(*suspend);
+    owner.field = row.suspend;
+    const auto spec = json::member(object, "spec");
+    owner.suspended = spec && is_suspended(row, *spec);
     const bool over = has_condition(object, "Complete") || has_condition(object, "Failed") ||
                       has_condition(object, "Completed") || has_condition(object, "Succeeded");
     const bool concerned =

@@ -9,11 +9,14 @@
 
 #include "cli/setup/kube_caller.h"
 #include "core/error.h"
+#include "kube/owners/kinds.h"
 
 namespace subak::cli {
 
 // Annotation of a LocalQueue that `subak migrate namespace` holds: its stopPolicy before.
 inline constexpr std::string_view kPolicyBefore = "subak.gpu/stop-policy-before";
+// Label of an owner or a pod: the LocalQueue in which Kueue queues it.
+inline constexpr std::string_view kQueueName = "kueue.x-k8s.io/queue-name";
 // Annotation of an owner that was moved from Kueue: its label kueue.x-k8s.io/queue-name before.
 inline constexpr std::string_view kQueueBefore = "subak.gpu/queue-name-before";
 
@@ -42,8 +45,8 @@ struct WaitingOwner {
   bool suspended = false;
   // The annotation subak.gpu/suspended; empty: Subak did not suspend the owner.
   std::string mark;
-  // True: spec.runPolicy.suspend suspends the owner, and not spec.suspend.
-  bool run_policy = false;
+  // The field that suspends the owner.
+  SuspendField field = SuspendField::kSpec;
 };
 
 // A pod that waits for a gate.

@@ -9,7 +9,6 @@
 namespace subak::cli {
 namespace {
 
-constexpr std::string_view kQueueName = "kueue.x-k8s.io/queue-name";
 constexpr std::size_t kShown = 5;
 
 std::string count(std::size_t n, const std::string& of) {
@@ -92,8 +91,7 @@ std::optional<Error> merge(KubeCaller& api, const std::string& path, std::string
 }
 
 std::string suspension(const WaitingOwner& owner, bool suspend) {
-  const std::string value = std::string(R"("suspend":)") + (suspend ? "true" : "false");
-  return R"(,"spec":{)" + (owner.run_policy ? R"("runPolicy":{)" + value + "}" : value) + "}}";
+  return R"(,"spec":)" + suspension_patch(owner.field, suspend) + "}";
 }
 
 void report_to_subak(const MovingNamespace& facts, const std::string& account, MoveReport& out) {
@@ -250,7 +248,8 @@ std::optional<Error> give_to_kueue(KubeCaller& api, const MovingNamespace& facts
   }
   for (const WaitingOwner& owner : facts.owners) {
     if (owner.mark.empty() || moved.contains(owner.uid)) continue;
-    if (auto error = resume_owner(api, {owner.path, owner.mark != "cancelled", {}, owner.run_policy})) return error;
+    if (auto error = resume_owner(api, {owner.path, owner.mark != "cancelled", {}, owner.field}))
+      return error;
   }
   for (const GatedPod& pod : facts.of_subak) {
     if (moved.contains(pod.owner)) continue;

@@ -69,8 +69,7 @@ std::optional<Error> find_owners(KubeCaller& api, const OwnerKindRow& kind,
                           std::string(collection.substr(slash)) + "/" +
                           std::string(json::text(*metadata, "name")),
                       mark == kMarkTakenBack || mark == names::kParked,
-                      std::string(json::text(*metadata, "creationTimestamp")),
-                      kind.parks == SuspendField::kRunPolicy});
+                      std::string(json::text(*metadata, "creationTimestamp")), kind.suspend});
   });
   if (error && error->code == ErrorCode::kNotFound) return std::nullopt;  // no such kind
   return error;
@@ -116,7 +115,7 @@ Result<std::vector<QueuedPod>> queued_pods(KubeCaller& api) {
 Result<std::vector<SuspendedOwner>> suspended_owners(KubeCaller& api) {
   std::vector<SuspendedOwner> owners;
   for (const OwnerKindRow& kind : owner_kinds()) {
-    if (kind.parks == SuspendField::kNone) continue;
+    if (!kind.parks()) continue;
     // A cluster serves the objects of a kind in each of its versions.
     for (const std::string_view version : kind.versions) {
       if (version.empty()) continue;
@@ -204,11 +203,10 @@ std::optional<Error> delete_pod(KubeCaller& api, const QueuedPod& pod) {
 }
 
 std::optional<Error> resume_owner(KubeCaller& api, const SuspendedOwner& owner) {
-  return patch(api, owner.path,
-               metadata_patch("annotations", names::kSuspendedBy,
-                              !owner.taken_back  ? ""
-                              : owner.run_policy ? R"(,"spec":{"runPolicy":{"suspend":false}})"
-                                                 : R"(,"spec":{"suspend":false})"));
+  return patch(
+      api, owner.path,
+      metadata_patch("annotations", names::kSuspendedBy,
+                     owner.taken_back ? R"(,"spec":)" + suspension_patch(owner.field, false) : ""));
 }
 
 }  // namespace subak::cli

@@ -11,6 +11,7 @@
 
 #include "cli/setup/kube_caller.h"
 #include "core/error.h"
+#include "kube/owners/kinds.h"
 
 namespace subak::cli {
 
@@ -34,8 +35,8 @@ struct SuspendedOwner {
   bool taken_back = false;
   // metadata.creationTimestamp, as the API server writes it.
   std::string created;
-  // True: the field is spec.runPolicy.suspend. False: it is spec.suspend.
-  bool run_policy = false;
+  // The field that suspends the owner.
+  SuspendField field = SuspendField::kSpec;
 };
 
 // All objects of Subak in a cluster.

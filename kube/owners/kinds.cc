@@ -21,9 +21,11 @@ constexpr OwnerKindRow apps(OwnerKind kind, std::string_view name, std::string_v
 
 // A kind whose children have the sizes of gangs: the Jobs of a CronJob, or the JobSet of a TrainJob.
 constexpr OwnerKindRow maker(OwnerKind kind, std::string_view name, std::string_view group,
-                             std::string_view version, std::string_view plural) {
+                             std::string_view version, std::string_view plural,
+                             SuspendField suspend = SuspendField::kNone) {
   return {
-      kind, name, group, Versions{version}, plural, OwnerWatch::kForMaker, &OwnerReader::nothing};
+      kind,  name,   group, Versions{version}, plural, OwnerWatch::kForMaker, &OwnerReader::nothing,
+      false, suspend};
 }
 
 constexpr OwnerKindRow training(OwnerKind kind, std::string_view name, Versions versions,
@@ -109,8 +111,9 @@ constexpr std::array kKinds{
     group(OwnerKind::kWorkload, "Workload", "scheduling.k8s.io", {"v1alpha1"}, "workloads",
           &OwnerReader::workload),
     maker(OwnerKind::kCronJob, "CronJob", "batch", "v1", "cronjobs"),
-    maker(OwnerKind::kTrainJob, "TrainJob", "trainer.kubeflow.org", "v1alpha1", "trainjobs"),
-    maker(OwnerKind::kRayJob, "RayJob", "ray.io", "v1", "rayjobs"),
+    maker(OwnerKind::kTrainJob, "TrainJob", "trainer.kubeflow.org", "v1alpha1", "trainjobs",
+          SuspendField::kSpec),
+    maker(OwnerKind::kRayJob, "RayJob", "ray.io", "v1", "rayjobs", SuspendField::kSpec),
 };
 
 constexpr bool in_order() {
@@ -156,10 +159,16 @@ const OwnerKindRow* find_collection(std::string_view path) {
 }
 
 bool is_suspended(const OwnerKindRow& row, json::Value spec) {
-  // The kinds that Subak suspends only to end their pods have spec.suspend too.
-  if (row.parks != SuspendField::kRunPolicy) return json::boolean(spec, "suspend");
+  if (row.suspend == SuspendField::kNone) return false;
+  if (row.suspend == SuspendField::kSpec) return json::boolean(spec, "suspend");
   const auto policy = json::member(spec, "runPolicy");
   return policy && json::boolean(*policy, "suspend");
+}
+
+std::string suspension_patch(SuspendField field, bool suspend) {
+  must(field != SuspendField::kNone, "only an owner with such a field is suspended");
+  const std::string value = std::string(R"({"suspend":)") + (suspend ? "true}" : "false}");
+  return field == SuspendField::kRunPolicy ? R"({"runPolicy":)" + value + "}" : value;
 }
 
 Text role_of(const OwnerKindRow& row, const Pod& pod) {

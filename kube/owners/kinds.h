@@ -30,9 +30,9 @@ enum class OwnerWatch : std::uint8_t {
   kIfServed,
 };
 
-// Where a kind has the field by which its owner can wait suspended.
+// Where a kind has the field by which an owner creates no pods.
 enum class SuspendField : std::uint8_t {
-  // Nowhere: Subak does not park the owners of this kind.
+  // Nowhere: the owners of this kind cannot be suspended.
   kNone,
   // spec.suspend
   kSpec,
@@ -51,15 +51,18 @@ struct OwnerKindRow {
   OwnerWatch watch = OwnerWatch::kIfServed;
   // Reads spec and status of an object of this kind.
   void (OwnerReader::*read)(json::Value spec, std::optional<json::Value> status) = nullptr;
-  // True: Subak may suspend the owner by spec.suspend.
+  // True: Subak may suspend the owner to end its pods, by spec.suspend.
   bool suspends = false;
-  // The field by which Subak parks the owner (docs/design/0119).
-  SuspendField parks = SuspendField::kNone;
+  // The field that suspends the owner.
+  SuspendField suspend = SuspendField::kNone;
   // True: no controller of pods, but a group that pods name by a mark (pod_groups_of()).
   bool is_group = false;
   // The labels of a pod that name its role (OwnerRole::name). The first that the pod has counts.
   // Empty: the owner has one role.
   std::array<std::string_view, 2> role_labels{};
+
+  // True: Subak may park the owner (docs/design/0119), since it reads which pods the owner has.
+  bool parks() const { return suspend != SuspendField::kNone && watch != OwnerWatch::kForMaker; }
 };
 
 // Returns the rows in the order of OwnerKind.
@@ -78,6 +81,9 @@ const OwnerKindRow* find_collection(std::string_view path);
 
 // True if the owner is suspended by the field of its kind. `spec`: of the owner.
 bool is_suspended(const OwnerKindRow& row, json::Value spec);
+// Returns the object that a merge patch (RFC 7386) has as "spec" to suspend or to resume an owner:
+// {"suspend":true}, or {"runPolicy":{"suspend":true}}. `field` must not be kNone.
+std::string suspension_patch(SuspendField field, bool suspend);
 
 // Returns the role of a pod in an owner of this kind; empty: the pod's labels name none.
 Text role_of(const OwnerKindRow& row, const Pod& pod);

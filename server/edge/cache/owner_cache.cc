@@ -90,7 +90,7 @@ void OwnerCache::read(const WatchEvent& event, OwnerEntry& entry) const {
     entry.without_gpus = 0;
     entry.ranks = role_ranks(*owner);
     entry.late = late_part_of(*owner);
-    if (auto pods = parked_pods(*owner); pods && entry.row->parks != SuspendField::kNone)
+    if (auto pods = parked_pods(*owner); pods && entry.row->parks())
       entry.late.parked = std::make_shared<const ParkedPods>(*std::move(pods));
     for (std::size_t role = 0; role < owner->roles.size(); ++role) {
       const OwnerRole& made = owner->roles[role];
@@ -100,19 +100,9 @@ void OwnerCache::read(const WatchEvent& event, OwnerEntry& entry) const {
     }
   }
   entry.resource_version = json::text_in(event.object, "metadata", "resourceVersion");
-  entry.parent.clear();
   entry.mark.clear();
-  if (const auto metadata = json::member(event.object, "metadata")) {
-    if (const auto owners = json::member(*metadata, "ownerReferences")) {
-      json::each_item(*owners, [&](std::size_t, json::Value owner) {
-        const auto controls = json::member(owner, "controller");
-        if (controls && json::boolean(*controls)) entry.parent = json::text(owner, "uid");
-      });
-    }
-    if (const auto annotations = json::member(*metadata, "annotations")) {
-      entry.mark = json::text(*annotations, names::kSuspendedBy);
-    }
-  }
+  if (const auto metadata = json::member(event.object, "metadata"))
+    entry.mark = json::text_in(*metadata, "annotations", names::kSuspendedBy);
   const auto spec = json::member(event.object, "spec");
   const auto parallelism = spec ? json::member(*spec, "parallelism") : std::nullopt;
   entry.one_pod = !parallelism || json::integer(*parallelism, 1) <= 1;
@@ -148,6 +138,7 @@ OwnerCache::Seen OwnerCache::see(const WatchEvent& event, const std::string& col
   entry.name = name;
   entry.collection = collection;
   entry.list = lists_[row->kind];
+  entry.parent = makers_.at(seen.uid).parent;
   const auto said = [&entry] {
     return std::tuple(entry.gangs, entry.done, entry.without_gpus, entry.replaced_alone,
                       entry.late.workers ? to_text(*entry.late.workers) : std::string(),

@@ -140,10 +140,7 @@ void Watches::follow_early(const char* path, std::function<void()> begin,
 // A cluster without NVIDIA's driver has no ComputeDomains, and no slices of that driver.
 // The slices of the driver of ComputeDomains have channels, the others have devices.
 void Watches::follow_devices() {
-  const auto add = [this](const char* path, auto begin, auto see, auto complete) {
-    follow_early(path, begin, see, complete);
-  };
-  add(
+  follow_early(
       kSlicesPath,
       [this] {
         context_.cache.domains().begin_slices();
@@ -159,17 +156,17 @@ void Watches::follow_devices() {
         context_.cache.domains().complete_slices();
         context_.cache.needs().claims().devices().complete_slices();
       });
-  add(
+  follow_early(
       kClassesPath, [this] { context_.cache.needs().claims().devices().begin_classes(); },
       [this](const WatchEvent& event) {
         context_.cache.needs().claims().devices().see_class(event);
       },
       [this] { context_.cache.needs().claims().devices().complete_classes(); });
-  add(
+  follow_early(
       kClaimsPath, [this] { context_.cache.needs().claims().begin_claims(); },
       [this](const WatchEvent& event) { context_.cache.needs().claims().see_claim(event); },
       [this] { context_.cache.needs().claims().complete_claims(); });
-  add(
+  follow_early(
       kTemplatesPath,
       [this] {
         context_.cache.domains().begin_templates();
@@ -183,7 +180,7 @@ void Watches::follow_devices() {
         context_.cache.domains().complete_templates();
         context_.cache.needs().claims().complete_templates();
       });
-  add(
+  follow_early(
       kDomainsPath, [this] { context_.cache.domains().begin_domains(); },
       [this](const WatchEvent& event) {
         context_.cache.domains().see_domain(event, context_.ports.monotonic_ms());

@@ -54,13 +54,9 @@ std::string eviction_of(const PodEntry& pod, const std::string& uid) {
 // A JSON merge patch (RFC 7386); uid and version in it are preconditions (409 if they differ).
 std::string suspension_of(const OwnerEntry& owner, const std::string& uid, const std::string& mark,
                           bool suspended) {
-  const std::string value = suspended ? "true" : "false";
-  const std::string spec = owner.row->parks == SuspendField::kRunPolicy
-                               ? R"({"runPolicy":{"suspend":)" + value + "}}"
-                               : R"({"suspend":)" + value + "}";
   return R"({"metadata":{"uid":)" + as_json(uid) + R"(,"resourceVersion":)" +
          as_json(owner.resource_version) + R"(,"annotations":{)" + as_json(names::kSuspendedBy) +
-         ":" + mark + R"(}},"spec":)" + spec + "}";
+         ":" + mark + R"(}},"spec":)" + suspension_patch(owner.row->suspend, suspended) + "}";
 }
 
 std::string mark_of(const GpuPodEntry& pod, const KubeWrite& write) {
