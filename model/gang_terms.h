@@ -239,7 +239,8 @@ inline constexpr auto kWishes = wish_table::placed(
         .key = "subak.gpu/compute-domain",
         .in_request = 8,
         .in_pod = 30,
-        .help = "its pods use a ComputeDomain; few such jobs share an NVLink domain",
+        .help = "its pods use a ComputeDomain; the policy cliqueGangs limits such jobs in an "
+                "NVLink domain",
         .says = ", with a ComputeDomain",
     },
     Wish<bool>{

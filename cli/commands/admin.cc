@@ -62,7 +62,8 @@ class PartFile {
       throw Failure{kExitRefused, path_ + ": another backup writes it", "name another file"};
     }
     refuse_existing();  // the other backup may just have ended
-    if (::ftruncate(fd_, 0) != 0) fail_errno(path_, "the file cannot be emptied; name a file on another disk");
+    if (::ftruncate(fd_, 0) != 0)
+      fail_errno(path_, "the file cannot be emptied; name a file on another disk");
   }
   ~PartFile() {
     if (!kept_) ::unlink(path_.c_str());

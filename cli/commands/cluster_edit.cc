@@ -232,7 +232,7 @@ void add_mode(Command cluster) {
   auto o = std::make_shared<ModeCommand>();
   Command c =
       cluster.add("mode", "set a cluster to observe, warn or enforce; enforce adopts running pods");
-  c.argument("CLUSTER", o->cluster, "its name");
+  c.argument("CLUSTER", o->cluster, "the name of the cluster");
   c.optional_argument("MODE", o->mode, "observe, warn or enforce");
   c.list_option("--namespace", o->namespaces,
                 "modes of single namespaces; NAMESPACE=default removes a namespace's own mode",
@@ -253,7 +253,7 @@ void add_delete(Command cluster) {
   auto o = std::make_shared<DeleteCommand>();
   Command c =
       cluster.add("delete", "remove a cluster and its nodes; the cluster must have no live jobs");
-  c.argument("CLUSTER", o->cluster, "its name");
+  c.argument("CLUSTER", o->cluster, "the name of the cluster");
   add_reason(c, o->edit);
   c.flag("--dry-run", o->dry_run, "check only");
   c.run([o](Session& s) {

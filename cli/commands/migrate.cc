@@ -67,8 +67,8 @@ int migrate_tree(Session& s, const MigrateCommand& o) {
 }
 
 constexpr char kMoveDetails[] =
-    "Without --apply, the command changes nothing. It prints what the namespace has, what has no\n"
-    "equivalent, and why the move cannot begin.\n"
+    "Without --apply, the command changes nothing. It prints the workloads of the namespace, the\n"
+    "settings without an equivalent in Subak, and what you must do before the move.\n"
     "With --apply, it holds the LocalQueues of the namespace. It waits until the workloads that\n"
     "Kueue admitted have ended. Then it sets the label subak.gpu/managed, and hands the waiting\n"
     "jobs to Subak.\n"
@@ -202,14 +202,14 @@ int migrate_namespace(Session& s, const MoveCommand& o) {
 }  // namespace
 
 void add_migrate(Command root) {
-  Command migrate = root.add("migrate", "come from Slurm or Kueue, and go back");
+  Command migrate = root.add("migrate", "move from Slurm or Kueue to Subak, and back to Kueue");
   auto move = std::make_shared<MoveCommand>();
-  migrate.option("--namespace", move->ns, "the namespace to move; want this or the command tree",
-                 "NAME");
+  migrate.option("--namespace", move->ns,
+                 "the namespace to move; required without the command tree", "NAME");
   migrate.flag("--apply", move->apply, "move the namespace; without it, only report");
   migrate.flag("--back", move->back, "move the namespace back to Kueue");
   migrate.option("--timeout", move->timeout,
-                 "how long --apply waits for what still runs; 0s (default) is no limit",
+                 "how long --apply waits for workloads that still run; 0s (default) is no limit",
                  "DURATION");
   add_kube(migrate, move->kube);
   migrate.details(kMoveDetails);

@@ -114,8 +114,9 @@ void print_estimate(Session& s, const v1::Explanation& e) {
     if (more > 0) s.out() << " and " << more << " more";
     s.out() << '\n';
   } else if (e.has_patience_until()) {
-    s.out() << "\npatience until " << time_text(e.patience_until())
-            << ":\nif the job does not fit at a turn after this time, Subak may reserve nodes for it\n";
+    s.out()
+        << "\npatience until " << time_text(e.patience_until())
+        << ":\nif the job does not fit at a turn after this time, Subak may reserve nodes for it\n";
   }
   if (!e.no_estimate().empty()) {
     s.out() << "\nits start is not estimated yet:\n" << printable(e.no_estimate()) << '\n';

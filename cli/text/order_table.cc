@@ -8,8 +8,8 @@
 namespace subak::cli {
 namespace {
 
-// Returns a place as text; "-": not among the first jobs.
-std::string place(std::int32_t at) { return at == 0 ? "-" : std::to_string(at); }
+// Returns a position as text; "-": not among the first jobs.
+std::string position(std::int32_t at) { return at == 0 ? "-" : std::to_string(at); }
 
 }  // namespace
 
@@ -19,15 +19,15 @@ void print_order(std::ostream& out, const google::protobuf::RepeatedPtrField<v1:
   const bool same = std::all_of(order.begin(), order.end(),
                                 [](const auto& job) { return job.before() == job.after(); });
   if (same) {
-    out << "the order of the first " << order.size() << " waiting jobs stays\n";
+    out << "the order of the first " << order.size() << " waiting jobs does not change\n";
     return;
   }
   Table table({{"JOB"},
                {"ACCOUNT", Align::kLeft, Room::kElastic},
-               {"PLACE BEFORE", Align::kRight},
-               {"PLACE AFTER", Align::kRight}});
+               {"POSITION BEFORE", Align::kRight},
+               {"POSITION AFTER", Align::kRight}});
   for (const auto& job : order) {
-    table.row({job.job(), job.account(), place(job.before()), place(job.after())});
+    table.row({job.job(), job.account(), position(job.before()), position(job.after())});
   }
   table.print(out, wide);
 }

@@ -99,8 +99,7 @@ void write_own_edges(Families& out, const std::vector<EdgeState>& edges) {
     }
   }
   out.counter("subak_edge_releases_given_up_total",
-              "Gates that the edge could not open within a minute, by the API server's "
-              "reason.");
+              "Writes of the edge that the API server refused for good, by its reason.");
   for (const EdgeState& e : edges) {
     for (const auto& [reason, count] : e.refused) {
       out.sample({{"cluster", e.cluster}, {"reason", reason}}, count);

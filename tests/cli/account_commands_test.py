@@ -198,7 +198,7 @@ class Accounts(Service):
         answer = json.loads(self.ok(*set_it, "--output", "json"))
         self.assertEqual([(place["job"], place["before"], place["after"]) for place in answer["order"]],
                          [(second, 1, 2), (first, 2, 1)])
-        self.assertIn("the order of the first 2 waiting jobs stays", self.ok("policy", "set", "hold=2m", "--reason", "x"))
+        self.assertIn("the order of the first 2 waiting jobs does not change", self.ok("policy", "set", "hold=2m", "--reason", "x"))
         self.ok("policy", "set", "order=target-share", "targetShareGain=8", "--reason", "back")
         self.assertEqual(self.ok("policy", "get", "targetShareGain").strip(), "8")
         self.assertIn("from 0.001", self.fails(1, "policy", "set", "targetShareFloor=0", "--reason", "x"))

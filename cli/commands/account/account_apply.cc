@@ -246,8 +246,8 @@ void add_move(Command account) {
       "move", "give an account another name or parent, with all accounts, users and jobs below it");
   c.details(
       "Usage, quotas, budgets and history stay with the account. The accounts above the old place\n"
-      "lose its usage, and those above the new place gain it. What was spent stays in the budgets\n"
-      "above the old place. subak account undo takes the move back.\n");
+      "lose its usage, and those above the new place gain it. GPU-hours spent so far stay in the\n"
+      "budgets above the old path. subak account undo reverts the move.\n");
   c.argument("PATH", o->path, "such as ml.vision; not the root");
   c.argument("TO", o->to, "the new path, such as bio.vision; its parent must exist");
   add_edit_options(c, o->options);
@@ -267,8 +267,8 @@ void add_account_files(Command account) {
   c.option("--revision", o->revision,
            "make the changes only if the tree still has this revision (diff prints it)", "N");
   c.flag("--retroactive", o->retroactive,
-         "let new shares also count for past usage; first shows which places of the first waiting "
-         "jobs change");
+         "let new shares also count for past usage; first shows which positions of the first "
+         "waiting jobs change");
   add_override(c, o->override_managed);
   add_reason(c, o->edit);
   c.run([o](Session& s) { return apply(s, *o); });

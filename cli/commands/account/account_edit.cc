@@ -55,7 +55,7 @@ v1::UpdateAccountRequest request_of(const AccountWish& wish, const AccountEditOp
   return request;
 }
 
-// Prints which places of waiting jobs a retroactive edit changes.
+// Prints which positions of waiting jobs a retroactive edit changes.
 void show_order(Session& s, v1::UpdateAccountRequest request) {
   if (s.form() != Form::kTable && s.form() != Form::kWide) return;
   request.set_validate_only(true);
@@ -94,7 +94,7 @@ void add_set(Command account) {
            "N");
   c.flag("--retroactive", o->retroactive,
          "let the new shares also count for past usage; without it, they count from now on. First "
-         "shows which places of the first waiting jobs change");
+         "shows which positions of the first waiting jobs change");
   c.option("--quota", o->quota,
            "guaranteed GPUs: 16, or by product H100=16,A100=8 (short names work), or none",
            "AMOUNTS");
