@@ -171,6 +171,28 @@ TEST_P(ParkedOrder, IsThatOfTheSameJobsBehindGates) {
 }
 INSTANTIATE_TEST_SUITE_P(Seeds, ParkedOrder, ::testing::Range(1, 9));
 
+TEST(ParkedQueue, FiveThousandJobsOfEightPodsStartInTheOrderOfGatedOnes) {
+  constexpr std::size_t kJobs = 5000;
+  std::vector<std::string> order;
+  for (const bool is_parked : {false, true}) {
+    World world(is_parked);
+    for (std::size_t j = 0; j < kJobs; ++j) {
+      world.submit({"j" + std::to_string(j), std::string(1, static_cast<char>('a' + j % 7 % 3)),
+                    1000, 8, 1});
+    }
+    EXPECT_EQ(world.waiting_pods(), is_parked ? 0u : 8 * kJobs);
+    TimeMs at_ms = 1000;
+    for (std::size_t turn = 0; turn < kJobs && world.started.size() < kJobs; ++turn) {
+      world.pass(at_ms += kMinuteMs);
+      for (int i = 0; i < World::kNodes; ++i) world.end_one(at_ms);
+      if (is_parked) EXPECT_EQ(world.waiting_pods(), 0u);
+    }
+    EXPECT_EQ(world.started.size(), kJobs);
+    if (is_parked) EXPECT_EQ(world.started, order);
+    order = world.started;
+  }
+}
+
 // Random reports of parked owners and their pods, in any order, with restarts. The engine checks its
 // invariants after each input, and an engine that has read the facts has the same state.
 class RandomParking {
