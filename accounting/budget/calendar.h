@@ -60,8 +60,8 @@ class BudgetCalendar {
  public:
   explicit BudgetCalendar(CivilEnds ends);
   const CivilEnds& ends() const { return ends_; }
-  // Returns the period that contains `t`. Outside a list, the periods are those of UTC, shifted by
-  // the difference between UTC and the first or the last instant of the list.
+  // Returns the period that contains the time `t`. Before and after the list, the periods are those
+  // of UTC. They are shifted so that they meet the first or the last instant of the list.
   PeriodSpan period_at(const BudgetPeriod& period, TimeMs t) const;
 
  private:
