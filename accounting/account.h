@@ -353,7 +353,8 @@ struct PastMove {
   friend bool operator==(const PastMove&, const PastMove&) = default;
 };
 
-// What counts of the jobs at or below an account, besides the GPUs that they hold.
+// The counts of the jobs at or below an account, besides their GPUs: for limits on jobs, claims and
+// budgets.
 struct JobCounts {
   // The sums of all jobs that hold GPUs or have a claim.
   JobSums sums;

@@ -15,8 +15,8 @@
 
 namespace subak {
 
-// A path means the same account, even after the account is removed, until rename(). A namespace
-// belongs to at most one account. Look-ups are O(1). No code iterates over the names.
+// The names of all accounts. A path belongs to one account until rename(), even after the account
+// is removed. A namespace belongs to at most one account. Look-ups are O(1).
 class AccountNames {
  public:
   // find() returns the live account of this path, and find_removed() the removed account. Both

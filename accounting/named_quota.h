@@ -1,6 +1,6 @@
-// A quota by name, such as H100=4, comes before a quota of any product (`gpu`). So for one product,
-// all quotas of `gpu` together cover at most the installed GPUs that no quota by name covers. This
-// file has the sums that this rule needs.
+// Sums for the rule that a quota of a named product (a quota by name, such as H100=4) comes before
+// a quota of any product (`gpu`). By this rule, all quotas of `gpu` together cover at most the
+// installed GPUs of a product that no quota by name covers.
 //
 // Example: 4 H100 are installed, `bio` has quota H100=4 and `ml` has quota gpu=4. In this case,
 // ml's quota covers no H100, even if bio uses none of the four. A job of ml that runs on H100

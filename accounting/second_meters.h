@@ -1,14 +1,14 @@
-// The meters of all accounts with another half-life, from one instant on. While the half-life of
-// the policy changes, the account tree keeps these meters beside its own (docs/design/0108).
+// Meters of all accounts with a new half-life, while a change of the half-life is under way. The
+// account tree updates these meters together with its own meters (docs/design/0108).
 //
-// The meters begin with value 0. At the end, finished() adds the values that the meters would have
-// had at the beginning. The results are those of meters that had the new half-life from the start.
-// For usage this is so because a decayed meter is a sum over time.
+// The meters begin with value 0. At the end, finished() adds the values that meters with the new
+// half-life would have had at the beginning. The results are those of meters that had the new
+// half-life from the start. Usage can be added in this way because it is an integral over time.
 //
-// Edits of shares, new accounts and moves of accounts add amounts to a surplus or an adjustment,
-// and these amounts depend on the complete values of other meters. So this class records each such
-// edit, with the values of its own meters at that time. finished() computes the amounts of all
-// edits, in their order, when it knows the earlier values too.
+// Edits of shares, new accounts and moves of accounts add an amount to a surplus or an adjustment.
+// The amount depends on complete values of meters, which are known only at the end. So this class
+// records each such edit, with the values of its own meters at that time. finished() then computes
+// the amounts of all edits in their order.
 //
 // Units: milli-GPU and milli-GPU x ms. Threads: one at a time.
 #pragma once
@@ -47,7 +47,8 @@ class SecondMeters {
   // Returns the time at which the meters began.
   TimeMs begun_ms() const { return begun_ms_; }
 
-  // These functions repeat the changes of the account's own meters. Times are as there.
+  // The tree calls these functions for each change of its own meters, with the same times.
+  //
   // Changes the rate of usage by `delta`, and sets the rate of the surplus.
   void change(AccountId id, MilliGpu delta, MilliGpu surplus_rate, TimeMs now);
   void set_surplus_rate(AccountId id, MilliGpu rate, TimeMs now);
@@ -87,7 +88,7 @@ class SecondMeters {
     // The values of these meters at that time, without accounts whose values are 0, by id.
     std::vector<MeterValues> values;
   };
-  // The complete values at the time of an edit.
+  // Applies the recorded edits in their order, with complete values of the meters.
   class Replay;
 
   AccountMeters& meters(AccountId id);

@@ -1,14 +1,13 @@
-// A bound that all accounts share, such as the largest number of waiting jobs, and the rule for the
-// last part of this bound. The bound counts items, such as jobs, and has two parts. The first part,
-// `most`, is for all accounts in the order of their requests. One account alone may fill the first
-// part. The second part, the reserve, is for accounts that have few items, so that one tenant
-// cannot lock out the others (docs/design/0079).
+// Divides a bound that all accounts share, such as the most waiting jobs, so that one tenant cannot
+// lock out the others (docs/design/0079). The bound counts items, such as jobs, and has two parts.
+// Any account may use the first part, `most`, and one account alone may fill it. Only accounts that
+// have few items may use the second part, the reserve.
 //
 // A subtree is heavy if it has at least a sixteenth of `most`. A heavy subtree without a heavy
-// child fills the bound. Such a subtree may be a team with all its users and sub-accounts, or a
-// department of many small teams. No account in such a subtree may use the reserve. Any other
-// account may use the reserve while its count is below an eighth of the free reserve, or below
-// kFewest.
+// child fills the bound. For example, it is a team with all its users and sub-accounts, or a
+// department of many small teams. No account in a subtree that fills the bound may use the reserve.
+// Any other account may use the reserve while its count is below an eighth of the free reserve, or
+// below kFewest.
 //
 // Units: counts.
 // Threads: any; pure functions.
@@ -93,9 +92,9 @@ bool may_take(const SharedBound& bound, const AccountTree& tree, AccountId accou
   return has_few(count_beside_heavy(bound, tree, counted, count));
 }
 
-// Returns the account that the message of a refusal names as the one that fills the bound. The
-// search starts at the root. The search goes down as long as some child that is not a user has more
-// than half of its parent's count.
+// Returns the account that fills the bound, for the message of a refusal. The search starts at the
+// root. It goes down as long as some child that is not a user has more than half of its parent's
+// count.
 template <class Count>
 AccountId who_fills(const AccountTree& tree, const Count& count) {
   AccountId id = kRootAccount;

@@ -4,14 +4,15 @@
 //
 // usage       the GPU time that the account's jobs held, from hold to end, even if another account
 //             pays. A parent's usage is the sum over its children and its own jobs.
-// surplus     allocation that the account's quota does not cover, metered for each account alone.
+// surplus     the part of the usage that the account's own quota does not cover. It is not the sum
+//             over the children.
 // adjustment  the amount that edits of shares add to the surplus when siblings are ordered; see
 //             set().
 //
 // A name has the same id until the account is moved (accounting/edit/account_move.h). An account
 // that is deleted and created again continues with its usage, surplus and adjustment, so it does
-// not lose its past usage. A new name begins with its siblings' mean (begin_at_mean), so a new name
-// gains nothing either.
+// not lose its past usage. An account with a new name begins with the mean of its siblings
+// (begin_at_mean()). So a new name brings no advantage either.
 //
 // The root ("", id 1) exists from the start, with shares 1, no quota of its own and revision 0.
 // set() may then give the root a spec like any other account (the engine's genesis fact does so).
@@ -90,8 +91,8 @@ class AccountTree {
   // never returns it.
   void restore_removed(AccountId id, AccountId parent, const AccountSpec& spec,
                        std::int64_t revision);
-  // Sets and returns the revision of the whole tree: the number of the last fact that edited an
-  // account; 0: there was no edit.
+  // The revision of the whole tree: the number of the last fact that edited an account; 0: there
+  // was no edit.
   void set_revision(std::uint64_t seq) { revision_ = seq; }
   std::uint64_t revision() const { return revision_; }
   // Returns the paths and namespaces of all accounts.
@@ -163,14 +164,13 @@ class AccountTree {
   void restore_meters(AccountId id, const AccountMeters::State& meters);
 
   // Sets another half-life: every decayed meter and adjustment starts again from zero at `now`,
-  // with its present rate. Undecayed usage stays. restore_meters() may afterwards set values that
-  // other code computed.
-  // Second meters end.
+  // with its present rate. Undecayed usage stays. The function also ends the second meters. The
+  // caller may then set computed values with restore_meters().
   void restart_meters(DurationMs half_life_ms, TimeMs now);
 
-  // The meters with another half-life that the tree keeps beside its own; nullopt: there are none.
-  // The caller begins and ends them. The tree changes them with its own meters, and ends them in
-  // restart_meters().
+  // The second meters: meters with the new half-life, while a change of the half-life is under way.
+  // nullopt: there are none. The caller begins and ends them. The tree updates them together with
+  // its own meters, and ends them in restart_meters().
   std::optional<SecondMeters>& second() { return second_; }
   const std::optional<SecondMeters>& second() const { return second_; }
 

@@ -1,11 +1,12 @@
 // The part of unused quota that accounts do not lend. An account's `lend` bounds how much of its
 // unused quota others may borrow. One bound is for all products together, and more bounds may be
-// for named products. The GPUs that the account does not lend stay idle for its own jobs. No job
-// that would borrow them starts.
+// for named products. The GPUs that the account does not lend stay idle for its own jobs: Subak
+// starts no job that would borrow them.
 //
 //   unlent   the larger of max(0, unused quota - lend) and the sum of the children's `unlent`
 //
-// The larger of the two, because the idle GPUs of an account include those of its children.
+// The formula takes the larger amount, because the idle GPUs of an account include those of its
+// children.
 //
 // One object counts the GPUs of one product that some quota names, or the GPUs of all products
 // together.

@@ -30,9 +30,9 @@ inline constexpr int kMaxBudgetPeriods = 130;
 // refused.
 inline constexpr std::int64_t kMaxCivilEnds = 400;
 
-// If a budget stops a job, a shorter job of the account may still fit. So a pass looks at up to
-// this many jobs that one budget stops. Then it skips the other jobs of the budget; for a budget of
-// one product, it skips only the other jobs of the same job class.
+// If a budget stops a job, a shorter job of the account may still fit. So a pass tries up to this
+// many jobs that one budget stops. After that, the pass skips the other jobs below the budget. For
+// a budget of one product, it skips only the other jobs of the same job class.
 inline constexpr int kMaxBudgetLooks = 100;
 
 }  // namespace subak::limits

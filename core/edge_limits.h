@@ -9,18 +9,20 @@
 
 namespace subak::limits {
 
-// An edge sends at most a fixed number of requests to an API server within kRequestWindowMs,
-// whatever the server answers. kMaxFollowRequests limits lists and watches, for each kind of
-// objects that the server has, at most 31. kMaxPageRequests limits further pages, for all kinds
-// together. kMaxSessionStarts limits the beginnings of sessions, and kMaxDiscoveryRequests the
-// questions which kinds there are. Requests beyond a limit wait. With the sixteen kinds of a
-// cluster without operators, all limits together allow fewer than 125 requests.
+// Within kRequestWindowMs, an edge sends at most these numbers of requests to an API server,
+// whatever the server answers. Requests beyond a limit wait.
+// - kMaxFollowRequests: lists and watches of each kind of objects; a server has at most 31 kinds
+// - kMaxPageRequests: further pages of lists, for all kinds together
+// - kMaxSessionStarts: starts of a session
+// - kMaxDiscoveryRequests: requests that ask which kinds the server has
+// A cluster without operators has sixteen kinds. For it, all limits together allow fewer than 125
+// requests.
 inline constexpr DurationMs kRequestWindowMs = 10'000;
 inline constexpr std::size_t kMaxFollowRequests = 5;
 inline constexpr std::size_t kMaxPageRequests = 11;
 inline constexpr std::size_t kMaxSessionStarts = 6;  // two requests each
 inline constexpr std::size_t kMaxDiscoveryRequests = 18;
-// The edge asks the API server so often which kinds of owners it serves.
+// How often the edge asks the API server which kinds of owners it serves.
 inline constexpr DurationMs kDiscoveryMs = 300'000;
 
 // A watch that stays open for kSteadyWatchMs is healthy: the edge begins the next watch at once.
@@ -30,13 +32,13 @@ inline constexpr DurationMs kSteadyWatchMs = 10'000;
 inline constexpr std::uint32_t kShortWatchesTold = 3;
 
 // If a list of devices, ResourceClaims, ComputeDomains or volumes fails, the edge waits this long
-// for it before it lists nodes and pods. Until the list comes, pods that need these objects wait
-// behind their gates.
+// before it lists nodes and pods without that list. Pods that need these objects keep their gates
+// until the list is complete.
 inline constexpr DurationMs kDeviceListsMs = 30 * kSecondMs;
 
-// The edge remembers gangs that once had members without GPUs and have none now: at most this
-// number. With one more, it forgets all of them. A pod that joins a forgotten gang later may
-// contradict the gang's size, and its job then waits.
+// The edge remembers gangs that once had members without GPUs and have none now. Beyond this
+// number, the edge forgets all of them. A pod that later joins a forgotten gang may contradict the
+// gang's size. The pod's job then waits.
 inline constexpr std::size_t kMaxFormerGangs = 10'000;
 
 // The first page of a list has kListPageObjects objects; these limits are for the later pages. The
@@ -53,7 +55,7 @@ inline constexpr std::size_t kMaxWrittenFileBytes = 64u << 20;
 // or Cohort in all files. Subak refuses more, and names the line.
 inline constexpr std::size_t kMaxMigratedLines = 500'000;
 inline constexpr std::size_t kMaxMigratedQuotas = 500'000;
-// The most prices of GPUs, and of energy, in a price list. A longer list is refused.
+// The most prices in a price list, of GPUs and of energy each. A longer list is refused.
 inline constexpr std::size_t kMaxPrices = 10'000;
 
 // The answer of a Prometheus server to the query for DCGM's metrics (server/activity). Subak drops
@@ -102,8 +104,9 @@ inline constexpr int kMaxSelectorDepth = 32;
 // own restarts within that time.
 inline constexpr DurationMs kDomainNodeLateMs = 5 * kMinuteMs;
 
-// An account that spends a part of a budget gets Events on at most this many namespaces of a
-// cluster. At most kMaxBudgetNotices accounts wait for theirs; the oldest ones are dropped.
+// When an account has spent 80 or 100 percent of a budget, at most this many of its namespaces in a
+// cluster get an Event. At most kMaxBudgetNotices accounts wait for their Events; Subak drops the
+// oldest ones.
 inline constexpr std::size_t kMaxBudgetNamespaces = 100;
 inline constexpr std::size_t kMaxBudgetNotices = 1000;
 

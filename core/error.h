@@ -14,8 +14,8 @@
 
 namespace subak {
 
-// All kinds of refusals. The API answers with the gRPC status code in the code's row, and the
-// webhook with the HTTP status in the row. The CLI maps the codes to exit codes.
+// The kinds of refusals. Each row has the gRPC status code of the API and the HTTP status of the
+// webhook. The CLI maps the codes to exit codes.
 enum class ErrorCode : unsigned char {
   kInvalid,       // the value can never be right             INVALID_ARGUMENT     422
   kNotFound,      // no such account, job, node                NOT_FOUND            404

@@ -13,8 +13,8 @@ namespace subak::limits {
 inline constexpr std::size_t kMaxNameBytes = 253;     // Kubernetes object name
 inline constexpr std::size_t kMaxReasonBytes = 1024;  // --reason of an edit
 inline constexpr std::size_t kMaxAccountDepth = 16;   // levels below the root
-// Accounts and users, and changes of one edit. At kMaxAccounts Subak refuses a new account, unless
-// it may use the reserve: its parent has few accounts and users (accounting/shared_bound.h).
+// Accounts and users together; also the changes of one edit. At kMaxAccounts, only an account whose
+// parent has few accounts and users may be added, from the reserve (accounting/shared_bound.h).
 inline constexpr std::size_t kMaxAccounts = 100'000;
 inline constexpr std::size_t kAccountsReserve = 10'000;
 inline constexpr std::size_t kMaxNamespacesPerAccount = 1024;
@@ -32,8 +32,8 @@ inline constexpr std::size_t kQueuedJobsReserve = 100'000;
 // the limit stays gated without a job. Its edge reports the pod again until there is room.
 inline constexpr std::size_t kMaxGatedPods = 100'000;
 inline constexpr std::size_t kGatedPodsReserve = 10'000;
-// An edge reports these pods again every kPutOffRetryMs, at first kPutOffRetries pods at once.
-// While the core accepts all of them, the edge doubles the number each time.
+// Every kPutOffRetryMs, an edge reports pods again that the core refused for this limit: at first
+// kPutOffRetries pods. While the core accepts all of them, the edge doubles the number each time.
 inline constexpr DurationMs kPutOffRetryMs = 5'000;
 inline constexpr std::size_t kPutOffRetries = 16;
 // These limits bound the size of one pod, one job and one node. Webhook, Observe, API and import
@@ -107,7 +107,8 @@ inline constexpr DurationMs kReserveGainMs = kMinuteMs, kReserveGainPart = 64;
 // kMaxClaimSteps steps for searches: one for a single pod, kClaimStepsOfGang for a gang.
 inline constexpr std::size_t kMaxClaims = 4096, kMaxClaimSets = 256, kMaxClaimSteps = 512;
 inline constexpr std::size_t kClaimStepsOfGang = 8;
-inline constexpr DurationMs kClaimPatienceMs = kMinuteMs;  // after the grace; then others end
+// A victim should be gone this long after its grace period. If not, other jobs may be asked to end.
+inline constexpr DurationMs kClaimPatienceMs = kMinuteMs;
 // Jobs of one cluster that have reserved nodes at one time. A policy with more is refused.
 inline constexpr std::uint32_t kMaxReserveJobs = 64;
 // Parked owners (docs/design/0119). kMaxParkAfter: the largest QueueSettings::park_after. Pods that
@@ -184,8 +185,8 @@ inline constexpr std::size_t kTopologyLevels = 4;
 // A node stays in its clique for kCliqueKeptMs after it lost the label (DRA drivers restart). A
 // node without allocatable GPUs has its former GPUs and reservations for kGpusUnknownMs.
 inline constexpr DurationMs kCliqueKeptMs = 10 * kMinuteMs, kGpusUnknownMs = 10 * kMinuteMs;
-// At most this many nodes of a snapshot (`FleetView`) differ from the fleet; more are refused. This
-// suffices for the largest job with one pod per node, and for the exclusive domains of the job.
+// The most nodes in which a snapshot (`FleetView`) may differ from the fleet; more are refused.
+// This is enough for the largest job with one pod per node, and for its exclusive domains.
 inline constexpr std::size_t kMaxFleetViewNodes = 16'384;
 
 // Pods of one cluster whose node Subak has not seen yet. Reports of further pods are refused. At
@@ -243,8 +244,9 @@ inline constexpr DurationMs kLedgerAuditWaitMs = kMinuteMs;
 // A database (server/store/postgres). If the database does not answer for kDatabaseReplyMs, Subak
 // closes the connection and looks up whether the statement had its effect.
 inline constexpr DurationMs kDatabaseReplyMs = 10 * kSecondMs;
-// Subak retries a commit that got no answer, without end. The wait doubles from kDatabaseRetryMs up
-// to the maximum. After kDatabaseSlowMs, Subak refuses changes until the commit is done.
+// Subak retries a commit that got no answer until it succeeds. The wait doubles from
+// kDatabaseRetryMs up to the maximum. After kDatabaseSlowMs, Subak refuses changes until the commit
+// is done.
 inline constexpr DurationMs kDatabaseSlowMs = 2 * kSecondMs;
 inline constexpr DurationMs kDatabaseRetryMs = 50, kMaxDatabaseRetryMs = kSecondMs;
 // The leader asks the database to confirm its lead. For kLeadTrustedMs after a confirmed request,
@@ -259,8 +261,8 @@ inline constexpr int kLeadTries = 20;          // to lock the leader's row, 0.5 
 // A read that names a sequence waits up to kSequenceWaitMs for that fact.
 inline constexpr DurationMs kSequenceWaitMs = kSecondMs;
 inline constexpr DurationMs kSequenceLookMs = 20;
-// A client has at most kMaxServers servers in its configuration. It looks for the leader in
-// kServerRounds rounds, which together take longer than kLeaderSilentMs.
+// A client's configuration names at most kMaxServers servers. To find the leader, the client calls
+// all of them in up to kServerRounds rounds, which together take longer than kLeaderSilentMs.
 inline constexpr std::size_t kMaxServers = 16;
 inline constexpr int kServerRounds = 10;
 inline constexpr DurationMs kServerRoundMs = 500;
@@ -275,12 +277,10 @@ inline constexpr std::size_t kMetricAccounts = 10'000;
 // places pod by pod, and gives up after it has looked at this many nodes.
 inline constexpr std::size_t kPlaceTries = 4'000;
 inline constexpr std::uint32_t kMaxSpareNodes = 64;  // of a gang in each NVLink domain
-// The most that a policy may set; a larger policy is refused. They are empty NVLink domains of a
-// cluster and product for gangs, thousandths of target-share's gain, and gangs with a ComputeDomain
-// in one domain.
-inline constexpr std::uint32_t kMaxKeepWhole = 1'000;
-inline constexpr std::uint32_t kMaxTargetGainMilli = 1'000'000;
-inline constexpr std::uint32_t kMaxCliqueGangs = 64;
+// The largest values of three settings of the policy. Subak refuses a policy with a larger value.
+inline constexpr std::uint32_t kMaxKeepWhole = 1'000;            // GangSettings::keep_whole
+inline constexpr std::uint32_t kMaxTargetGainMilli = 1'000'000;  // FairShareSettings::gain_milli
+inline constexpr std::uint32_t kMaxCliqueGangs = 64;             // GangSettings::clique_gangs
 // For a balanced gang, the search tries at most this many numbers of domains, the smallest first.
 inline constexpr std::uint32_t kBalancedTries = 64;
 inline constexpr std::uint32_t kBalancedParts = 1'024;  // the most domains of a balanced gang
@@ -300,7 +300,7 @@ inline constexpr std::size_t kMaxHttpDrainBytes = 64u << 20;  // a longer body: 
 inline constexpr DurationMs kHttpIdleMs = 120'000;
 inline constexpr DurationMs kHttpReadMs = 10'000;
 inline constexpr DurationMs kHttpAnswerMs = 5'000;  // on the metrics port; then 503
-inline constexpr DurationMs kStopMs = 20'000;       // after that, a stop ends the process
+inline constexpr DurationMs kStopMs = 20'000;       // a longer stop kills the process
 inline constexpr std::size_t kMaxHttpConnections = 4096;
 // Connections from one address. At this limit or at kMaxHttpConnections, Subak closes the
 // connection whose request has been incomplete for longest, or else the new one.
@@ -314,12 +314,12 @@ inline constexpr std::size_t kMaxEchoBytes = 256;  // of a value in a message; m
 // 8 KiB, and the trailers contain the message three times.
 inline constexpr std::size_t kMaxMessageBytes = 1024;
 
-// The service makes a CA, certificate and key with this life if its configuration names none.
+// Without a configured certificate, the service makes a CA, certificate and key with this life.
 inline constexpr DurationMs kOwnCaMs = 3650 * kDayMs;
 // kNextCaMs before its CA expires, Subak adds the next CA to ca.crt and reports this.
 inline constexpr DurationMs kNextCaMs = 180 * kDayMs;
 // Subak replaces certificate and key kNextPairMs before they expire, once ca.crt has had both CAs
-// for kNextPairMs. If too little time is left for that, it replaces them kLastPairMs before.
+// for kNextPairMs. If too little time is left, Subak replaces them kLastPairMs before they expire.
 inline constexpr DurationMs kNextPairMs = 90 * kDayMs;
 inline constexpr DurationMs kLastPairMs = kDayMs;
 inline constexpr DurationMs kOwnCaLookMs = kHourMs;  // how often Subak checks this
@@ -431,8 +431,8 @@ inline constexpr std::size_t kMaxLeapRows = 100'000;
 // samples in a row differ by more than kClockStepMs, a metric counts a step of the clock.
 inline constexpr DurationMs kClockSampleMs = 500;
 inline constexpr DurationMs kClockStepMs = kSecondMs;
-// After a leap of time, Subak writes node totals for each of the last kMaxClosedDays days, and one
-// sum for all earlier days.
+// If the time leaps over many days, Subak writes node totals for each of the last kMaxClosedDays
+// days, and one sum for all earlier days.
 inline constexpr std::int64_t kMaxClosedDays = 400;
 
 // Subak refuses a longer line of an API server's watch, and a longer kubeconfig.
@@ -440,12 +440,12 @@ inline constexpr std::size_t kMaxWatchLineBytes = 8u << 20;  // etcd's limit is 
 inline constexpr std::size_t kMaxKubeconfigBytes = 1u << 20;
 // If an API server asks for a longer wait before the next call, Subak calls again after this time.
 inline constexpr DurationMs kMaxRetryAfterMs = kMinuteMs;
-// Calls at once to one API server. Up to kMaxKubeCalls further calls wait; more are refused.
+// Concurrent calls to one API server. Up to kMaxKubeCalls further calls wait; more are refused.
 inline constexpr std::size_t kKubeCallConnections = 16;
 inline constexpr std::size_t kMaxKubeCalls = 16'384;
 inline constexpr std::size_t kMaxKubeAnswerBytes = 256u << 20;  // a page of 500 objects
-inline constexpr DurationMs kKubeConnectMs = 10'000;            // longer: no answer
-inline constexpr DurationMs kKubeCallMs = 30'000;               // longer: no answer
+inline constexpr DurationMs kKubeConnectMs = 10'000;            // longer: the call failed
+inline constexpr DurationMs kKubeCallMs = 30'000;               // longer: the call failed
 // A watch without a message for this long is dead, because a bookmark comes about once a minute.
 inline constexpr DurationMs kWatchSilentMs = 150'000;
 

@@ -7,10 +7,9 @@
 
 namespace subak {
 
-// Checks an invariant that holds for every input (`must` means "invariant"). A failure is a bug in
-// this program. In every build, the call then prints `what` and stops the process before a wrong
-// state becomes durable. The check is cheap, so code may run it for each fact that it stores. Put
-// expensive checks into check() functions.
+// Checks an invariant that holds for every input. If `ok` is false, the program has a bug: in every
+// build, the call prints `what` and aborts the process. The check is cheap, so code may run it for
+// each fact that it stores. Put expensive checks into check() functions.
 // Threads: any.
 inline void must(bool ok, const char* what) {
   if (ok) [[likely]]

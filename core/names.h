@@ -1,9 +1,9 @@
-// All names that Subak writes into a cluster, and all names of NVIDIA and GKE that Subak reads.
-// Only the keys of a gang's wishes are elsewhere, in the table of model/gang_terms.h. Users write
-// these names in their manifests, so no name ever changes. docs/workloads.md is the page for users,
-// and tests/kube/workloads_page_test.cc checks that the page has all names. A user may set a pod's
-// key as a label or as an annotation, on the pod or in its template. If a key is both a label and
-// an annotation, both must have the same value.
+// The names of labels, annotations, gates and conditions that Subak uses in a cluster, and the
+// names of NVIDIA and GKE that Subak reads. The keys for a gang's wishes are in model/gang_terms.h.
+// Users write these names in their manifests, so no name ever changes. docs/workloads.md is the
+// page for users, and tests/kube/workloads_page_test.cc checks that the page has all names. A user
+// may set a pod's key as a label or as an annotation, on the pod or in its template. If a key is
+// both a label and an annotation, both must have the same value.
 #pragma once
 
 #include <string_view>

@@ -139,9 +139,9 @@ struct FieldWriter {
   }
 };
 
-// A field visitor that sets every number to 0. So a number that the text omits becomes 0, even if
-// the record's default is another number. (A nested record that the text omits gets its default
-// value.)
+// A field visitor that sets every number to 0, before a record is read. So a number that the text
+// omits becomes 0, even if the record's default is another number. (A nested record that the text
+// omits gets its default value.)
 struct NumberZeroer {
   template <class T>
   void operator()(int, std::string_view, T& value) {

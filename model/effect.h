@@ -1,7 +1,7 @@
-// Effects: commands to an edge that follow from facts. Effects depend only on the engine's state,
-// so a crash loses none: the service sends the edge the effects of Engine::outstanding again. The
-// edge gets each effect at least once. The edge may carry out an effect twice without harm, because
-// each effect names its attempt.
+// Effects: the commands that the engine sends to an edge. Effects follow from the engine's state
+// alone. So after a crash, the service sends the effects of Engine::outstanding again. An edge gets
+// each effect at least once. It may carry out an effect twice without harm, because each effect
+// names its attempt.
 // Threads: one at a time; plain values.
 #pragma once
 
@@ -27,8 +27,8 @@ enum class EffectKind : std::uint8_t {
   kOpenGate,
   // Ends these pods.
   kEvict,
-  // Says that the gates of the pods in Effect::keep_closed stay closed, and nothing else. A job
-  // that consists of pods and waits again has no other kind of effect.
+  // Only keeps the gates of the pods in Effect::keep_closed closed. For a job of pods that waits
+  // again, there is no other kind of effect.
   kKeepClosed,
 };
 template <>
@@ -70,7 +70,7 @@ struct EffectPod {
   friend bool operator==(const EffectPod&, const EffectPod&) = default;
 };
 
-// The last preemption of a job, as people see it. "The job" below is the preempted job; the
+// The last preemption of a job, for messages to people. "The job" below is the preempted job; the
 // claimant is the job that gets its GPUs. Plain record.
 struct Preemption {
   // The claimant. 0: it is not known any more.
@@ -116,7 +116,7 @@ struct Preemption {
 
 // The GPUs of a job that no quota covers. Another job within its quota may claim these GPUs.
 struct Loan {
-  // 0: none.
+  // The borrowed amount. 0: the job borrows no GPUs.
   MilliGpu milligpu = 0;
   // The time from which Subak may ask the job to end. 0: Subak never asks the job.
   TimeMs from_ms = 0;

@@ -132,7 +132,7 @@ struct NodeSet {
   }
 };
 
-// The node is gone, and this ends its node backoffs. All holds on the node have already ended.
+// The node is gone, and its node backoffs end. All holds on the node have already ended.
 struct NodeRemoved {
   static constexpr std::string_view kName = "node_removed";
   NodeId id;
@@ -142,7 +142,8 @@ struct NodeRemoved {
   }
 };
 
-// Replaces the whole policy. The half-life changes only while all usage meters are empty.
+// Replaces the whole policy. A new half-life restarts all decayed meters from 0. If there is usage,
+// MetersSnapshot facts of the same input follow with the new values (in::HalfLifeRead).
 struct PolicySet {
   static constexpr std::string_view kName = "policy_set";
   Policy policy;
@@ -398,11 +399,11 @@ struct ReadyTimedOut {
   }
 };
 
-// Time leapt from `from_ms` to `to_ms`, because at a start of the service the clock was far ahead
-// of the last fact. The engine remembers the ledger rows for the time of the leap until the clock
-// has been right for limits::kClockProofMs. If the clock proves wrong, the engine refunds these
-// rows (docs/design/0078). If `from_ms` and `to_ms` are both 0, the clock was right or the refund
-// is done.
+// The time of the engine leapt from `from_ms` to `to_ms`, because at a start of the service the
+// clock was far ahead of the last fact. The engine remembers the ledger rows for the time of the
+// leap until the clock has been right for limits::kClockProofMs. If the clock proves wrong, the
+// engine refunds these rows (docs/design/0078). If `from_ms` and `to_ms` are both 0, the clock was
+// right or the refund is done.
 // For each remembered row, a checkpoint has one more TimeLeapt fact. In this fact, `row` is the row
 // of the Charged fact with the number `charged`.
 struct TimeLeapt {
@@ -422,8 +423,8 @@ struct TimeLeapt {
   }
 };
 
-// A job of pods is parked, or is no longer parked. If a waiting job is resumed, its expected pods
-// are no longer expected: they come as any other pods.
+// A job of pods is parked, or its owner was resumed. If a waiting job is resumed, Subak drops its
+// expected pods, and the pods of its owner join the job as they come.
 struct JobParked {
   static constexpr std::string_view kName = "job_parked";
   JobId id;

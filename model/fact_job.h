@@ -50,7 +50,7 @@ struct JobCreated {
   std::string owner;  // for a gang: PodRecord::owner
   // The account and user that the job's pods name, while the job has no account.
   std::string account, user;
-  // For a job of pods: what it waits for beside its turn.
+  // For a job of pods: further conditions for its start.
   struct Waits {
     // The account was draining when the job came. The job is queued only after a JobAssigned fact
     // sets `awaits_resume` to false.
@@ -237,9 +237,9 @@ struct GangEmptied {
 };
 
 // A job without an account gets the account `leaf`. If the job waits, it joins the queue. If the
-// job runs, the account pays from now on, and earlier facts charge the usage until now. If the
-// job's account drains, `awaits_resume` is true. A later fact with `awaits_resume` false says that
-// the account no longer drains.
+// job runs, the account pays from now on; Charged facts before this fact have the usage until now.
+// If the job's account drains, `awaits_resume` is true. A later fact with `awaits_resume` false
+// says that the account no longer drains.
 struct JobAssigned {
   static constexpr std::string_view kName = "job_assigned";
   JobId id;

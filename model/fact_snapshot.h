@@ -1,7 +1,8 @@
-// Facts of checkpoints. Only BudgetPeriodSet, BudgetReached and CivilEndsSet occur elsewhere
-// too. All facts of a checkpoint
-// together give the same state as all facts before the checkpoint. A restart reads the newest
-// checkpoint and the facts after the checkpoint. Part of model/fact.h: include that header instead.
+// Facts of checkpoints, and facts about budgets. All facts of a checkpoint together give the same
+// state as all facts before the checkpoint. A restart reads the newest checkpoint and the facts
+// after it. Outside checkpoints, the engine writes MetersSnapshot, RequestSnapshot,
+// BudgetPeriodSet, BudgetReached and CivilEndsSet. BudgetReached is in no checkpoint. Part of
+// model/fact.h: include that header instead.
 #pragma once
 
 #include <cstdint>
@@ -38,7 +39,8 @@ struct StoredGpuTime {
 
 namespace fact {
 
-// The meters of one account, with all bits of their state.
+// The exact state of the meters of one account. Outside checkpoints, this fact sets the meters
+// after a change of the half-life (in::HalfLifeRead).
 struct MetersSnapshot {
   static constexpr std::string_view kName = "meters_kept";
   // The stored form of DecayedMeter::State (accounting/decay.h), which explains each field.
@@ -64,8 +66,8 @@ struct MetersSnapshot {
     }
     friend bool operator==(const Meter&, const Meter&) = default;
   };
-  // The account of these meters. Each account has one such fact. A removed account has one too,
-  // because its meters continue if the account is created again.
+  // The account of these meters. In a checkpoint, each account has one such fact. A removed account
+  // has one too, because its meters continue if the account is created again.
   AccountId account;
   // The three meters of AccountMeters. accounting/account.h explains each meter.
   Meter usage, surplus, adjustment;
@@ -111,9 +113,8 @@ struct LedgerSnapshot {
   }
 };
 
-// A remembered request id with its reply.
-// The engine also remembers requests that changed nothing, so that a repetition gets the same
-// reply.
+// A request id that the engine remembers, with the reply. A repeated request gets this reply again.
+// Outside checkpoints, the engine writes this fact for a request that changed nothing.
 struct RequestSnapshot {
   static constexpr std::string_view kName = "request_kept";
   // The request id as the caller sent it. Never empty.
@@ -227,7 +228,7 @@ struct JobSnapshot {
   TimeMs started_ms = 0;
   TimeMs ended_ms = 0;
   bool more = false;
-  // Why the pods are asked to end; kNone: they are not asked to end.
+  // Why Subak asked the pods to end; kNone: it did not ask.
   Cause stop = Cause::kNone;
   // How many attempts in a row ended because a gate could not be opened (kReleaseRefused).
   std::uint32_t refusals = 0;
@@ -251,8 +252,8 @@ struct JobSnapshot {
     friend bool operator==(const Refusal&, const Refusal&) = default;
   };
   Refusal refusal;
-  // The preemptions of the job: how many, and of the last one the time, the claimant and its
-  // account.
+  // The number of preemptions of the job, and the time, claimant and claimant's account of the last
+  // one.
   struct Preempted {
     std::uint32_t times = 0;
     TimeMs at_ms = 0;
@@ -297,9 +298,9 @@ struct JobSnapshot {
   }
 };
 
-// The present period of all budgets that have this kind and length of period. Up to `until_ms`, and
-// no longer, a job without a time limit holds GPU time of these budgets. In a checkpoint, each
-// budget has its own such fact, once before the jobs and once after them.
+// Sets the present period, from `from_ms` to `to_ms`, of all budgets with this kind and length of
+// period. Up to `until_ms`, jobs without a time limit hold GPU time of these budgets. In a
+// checkpoint, each budget has its own fact, once before the facts of jobs and once after them.
 struct BudgetPeriodSet {
   static constexpr std::string_view kName = "budget_period";
   PeriodKind kind = PeriodKind::kFixed;
@@ -333,8 +334,8 @@ struct BudgetPeriodSet {
   }
 };
 
-// An account has spent a part of a budget in its present period: 80 or 100 percent. Each part is
-// recorded once in each period, and again after an edit of what the budget grants.
+// An account has spent a part of a budget in its present period: 80 or 100 percent. The engine
+// writes the fact once for each part and period, and again after an edit of the granted GPU time.
 struct BudgetReached {
   static constexpr std::string_view kName = "budget_reached";
   AccountId account;
@@ -353,8 +354,8 @@ struct BudgetReached {
   }
 };
 
-// The civil periods of the policy's budget zone, which budgets have from now on. A period that runs
-// ends as before. The zone is empty: UTC.
+// Sets the civil periods of the policy's budget zone for all later periods of budgets. The present
+// period of a budget ends as before. An empty zone means UTC.
 struct CivilEndsSet {
   static constexpr std::string_view kName = "civil_ends";
   CivilEnds ends;

@@ -1,10 +1,10 @@
 // The wishes of a gang. A wish is a request beyond the shapes of the gang's pods, such as a
 // topology or spare nodes. One table declares all wishes.
 //
-// kWishes has one row for each wish: its names, durable numbers, bounds and texts. Code that reads
-// pods' keys and API messages, checks bounds and stores records uses the rows, and so do the flags
-// of `subak job submit` and the texts for people. A record stores a gang's wishes as one GangTerms.
-// So a new wish needs only a member of GangTerms, a row, and the code that fulfils the wish.
+// kWishes has one row for each wish: its names, durable numbers, bounds and texts. All code that
+// reads, checks, stores or shows wishes uses these rows, and so do the flags of `subak job submit`.
+// A record stores a gang's wishes as one GangTerms. So a new wish needs only a member of GangTerms,
+// a row, and the code that fulfils the wish.
 // Threads: pure functions, plain values.
 #pragma once
 
@@ -46,14 +46,14 @@ struct EnumText<Topology> {
                                                          "nvlink-exclusive", "rack"};
 };
 
-// True if a gang with this topology and segment may have the wish `balanced`. Such a gang asks for
-// NVLink domains that other jobs may use too.
+// True if a gang with this topology and segment may have the wish `balanced`: it asks for NVLink
+// domains that other jobs may use too.
 constexpr bool may_balance(Topology topology, std::uint32_t segment) {
   return topology == Topology::kNvlink || (topology == Topology::kAny && segment > 0);
 }
 
-// True if a gang with this topology and segment may have the wish `spare`. Such a gang asks for
-// NVLink domains.
+// True if a gang with this topology and segment may have the wish `spare`: it asks for NVLink
+// domains.
 constexpr bool may_spare(Topology topology, std::uint32_t segment) {
   return topology == Topology::kNvlinkExclusive || may_balance(topology, segment);
 }

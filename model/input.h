@@ -3,9 +3,9 @@
 // files, recorded traces and logs share. Inputs are not durable, but facts are (model/fact.h).
 //
 // Common fields of requests. `cluster` is a name; empty means the only cluster. `reason` is free
-// text for the audit log. With `validate_only` the engine decides everything, and finds all
-// warnings and errors, but writes no fact. Each input below names its errors. Before the engine
-// decides, model/bounds/ refuses fields that are too large.
+// text for the audit log. With `validate_only`, the reply has all warnings and errors, but the
+// engine writes no fact. Each input below names its errors. Code in model/bounds/ refuses fields
+// that are too large before the engine decides.
 #pragma once
 
 #include <array>
@@ -51,8 +51,9 @@ struct SetCluster {
   bool validate_only = false;
   // Refuses the request if there is no cluster of this name.
   bool must_exist = false;
-  // An old cluster that this new cluster replaces; "": none. If the old cluster never had a
-  // complete list or a job, and has no nodes, it is removed. Ignored if the cluster `name` exists.
+  // The name of an unused cluster that this new cluster replaces; "": none. The engine removes that
+  // cluster if it never had a complete list or a job, and has no nodes. Ignored if the cluster
+  // `name` exists.
   std::string replaces{};
   // True: the edit changes only the namespaces that the input names. So two edits at the same time
   // do not undo each other.
@@ -143,9 +144,10 @@ struct DrainNode {
   }
 };
 
-// Replaces the complete policy. If the policy is the same as before, the engine writes no fact.
-// kInvalid: a number is out of its range. kConflict: another policy than expected. kPrecondition:
-// the half-life changes and there is usage, or the order becomes kUsageTick and a job runs.
+// Replaces the complete policy. If the policy is the same as before, the engine writes no fact. If
+// there is usage, a new half-life begins a HalfLifeChange. kInvalid: a value is out of its range.
+// kConflict: the policy is not the expected one. kPrecondition: the order is kUsageTick, and jobs
+// hold GPUs, or the half-life would change although there is usage.
 struct SetPolicy {
   static constexpr std::string_view kName = "set_policy";
   Policy policy;
@@ -201,9 +203,9 @@ struct SubmitJob {
   }
 };
 
-// Ends a job. A job without pods ends at once. For any other job, Subak evicts the job's pods. If
-// pods of a gang became jobs of their own, these jobs end with the gang. A job that is ending or
-// done does not change. kNotFound: no such job.
+// Ends a job. A job without pods ends at once. Else Subak evicts the job's pods. If pods of a gang
+// became jobs of their own, these jobs end with the gang. A job that is ending or done does not
+// change. kNotFound: no such job.
 struct CancelJob {
   static constexpr std::string_view kName = "cancel_job";
   JobId job;
@@ -306,8 +308,8 @@ struct Restarted {
   void fields(V&) {}
 };
 
-// The clock is right again. This proves that the clock was wrong at the last start: `ahead_ms`
-// ahead. The engine refunds the ledger rows of that leap (fact::TimeLeapt).
+// The clock was `ahead_ms` ahead at the last start, as its present time proves. The engine refunds
+// the ledger rows of that leap of time (fact::TimeLeapt).
 struct ClockWrong {
   static constexpr std::string_view kName = "clock_wrong";
   DurationMs ahead_ms = 0;
@@ -317,9 +319,9 @@ struct ClockWrong {
   }
 };
 
-// The values of all decayed meters as of the fact `seq`, as they are if the new half-life of a
-// HalfLifeChange was in force from the start. The service computes the values from the facts
-// (docs/design/0108). The engine then puts the new half-life in force.
+// Completes a HalfLifeChange: the engine puts the new half-life in force. The input has the values
+// of all decayed meters at the fact `seq`, as if the new half-life had been in force from the
+// start. The service computes these values from the facts (docs/design/0108).
 // kConflict: no change that began with the fact `seq` is under way.
 struct HalfLifeRead {
   static constexpr std::string_view kName = "half_life_read";
@@ -334,9 +336,10 @@ struct HalfLifeRead {
   }
 };
 
-// The civil periods of Policy::books.budget_zone, as the service's system knows them. The service
-// sends this input after a start, after an edit of the zone, and once a day. If the input has no
-// news (is_news() of accounting/budget/calendar.h), it writes no fact.
+// Reports the civil periods of Policy::books.budget_zone from the time zone data of the service's
+// system. The service sends this input after a start, after an edit of the zone, and once a day.
+// The engine writes a fact only if the periods are news (is_news() of
+// accounting/budget/calendar.h).
 // kInvalid: the lists do not pass check_civil_ends().
 struct TellCivilEnds {
   static constexpr std::string_view kName = "tell_civil_ends";
@@ -377,8 +380,8 @@ Method method_of(const in::Body& body);
 // The engine refuses inputs of an older session with kConflict (docs/design/0031).
 // Traces and the simulator use kAnySession. For such an input, the engine checks no session.
 inline constexpr std::uint64_t kAnySession = 0;
-// The session number of an edge that began no list. The engine refuses input of such an edge if
-// another edge has a session for the cluster.
+// The session number of an edge that has not begun a list. The engine refuses inputs of such an
+// edge while another edge has a session for the cluster.
 inline constexpr std::uint64_t kNoSession = UINT64_MAX;
 
 // One input, with the fields that all kinds share. The runtime sets `time_ms`, which never goes
@@ -398,9 +401,9 @@ struct Input {
   // For observations in a cluster: the reporter's session (docs/design/0031).
   std::uint64_t session = kAnySession;
   // The time of this report by the reporter's clock. 0: not known. The times in the body are of the
-  // same clock (for an observed pod, the times at which its containers started and ended).
-  // `time_ms` minus `said_at_ms` is how far the reporter's clock is behind the service's clock. The
-  // engine corrects the times in the body by this difference (docs/design/0078).
+  // same clock (for an observed pod, the times at which its containers started and ended). The
+  // difference `time_ms` - `said_at_ms` says how far the reporter's clock is behind the service's
+  // clock. The engine corrects the times in the body by this difference (docs/design/0078).
   TimeMs said_at_ms = 0;
 };
 

@@ -1,4 +1,5 @@
-// Inputs that edit the tree of accounts (model/input.h, which says what all requests share).
+// Inputs that edit the tree of accounts. Part of model/input.h, which describes the common fields
+// of requests.
 #pragma once
 
 #include <cstdint>
@@ -126,7 +127,8 @@ struct AccountChange {
 
 // Makes all changes, or none. The engine checks the tree as it is after all changes, so their order
 // has no influence. Errors: as for SetAccount and DeleteAccount, with the account's name. kInvalid:
-// two changes of one account. kConflict: also another revision of the tree, or other settings.
+// two changes are of one account. kConflict: also if `revision` is not the tree's revision, or an
+// account does not have the settings `expected`.
 struct ApplyAccounts {
   static constexpr std::string_view kName = "apply_accounts";
   std::vector<AccountChange> changes;

@@ -1,9 +1,9 @@
 // Inputs that report observations in a cluster. Part of model/input.h: include that header
 // instead.
 //
-// The engine refuses each input with kNotFound if there is no such cluster. The engine refuses an
-// input with kConflict if its session (Input::session) is not the cluster's newest session. The
-// comments below name all other refusals.
+// All these inputs have two errors in common. kNotFound: there is no such cluster. kConflict: the
+// session (Input::session) is not the cluster's newest session. The comments below name all other
+// errors.
 #pragma once
 
 #include <cstdint>
@@ -135,8 +135,8 @@ struct PodRecord {
   friend bool operator==(const PodRecord&, const PodRecord&) = default;
 };
 
-// Names one pod: by its Kubernetes uid, or by job and rank if a launcher created the pod for an API
-// job.
+// Identifies one pod: by its Kubernetes uid, or by job and rank if a launcher created the pod for
+// an API job.
 struct PodRef {
   // Empty for a pod of an API job.
   std::string uid;
@@ -173,8 +173,7 @@ namespace in {
 
 // A list of the cluster begins, and with it a session. Input::session must be newer than the last
 // session, or kAnySession, which stands for the next number. Until ListComplete, no job starts in
-// this cluster. An object that the list has not named before ListComplete is gone. Refused as
-// kPrecondition if `uid` differs from the stored uid.
+// this cluster. Refused as kPrecondition if `uid` differs from the stored uid.
 struct ListBegin {
   static constexpr std::string_view kName = "list_begin";
   std::string cluster;
@@ -192,8 +191,8 @@ struct ListBegin {
   }
 };
 // The list is complete: pods and nodes that the list did not name are gone, and scheduling begins.
-// If Subak knows up to which time the edge reported all events, the missing pods count as ended at
-// that time. Refused as kPrecondition if no list was begun.
+// If the edge sends SeenUntil, the missing pods count as ended at the last time up to which it
+// reported all events. Refused as kPrecondition if no list was begun.
 struct ListComplete {
   static constexpr std::string_view kName = "list_complete";
   std::string cluster;
@@ -323,8 +322,8 @@ struct PodGone {
 //   - kNotReady: the pod has not been Ready for GangSettings::ready_within_ms
 // `words`: the reason that the cluster gave, for people; at most limits::kMaxRefusalBytes.
 // Refused as kInvalid for any other cause, and as kNotFound for an unknown pod. kReleaseRefused and
-// kUnschedulable have no effect on a pod without a hold. kNotReady has no effect while the policy
-// allows any time, or while the attempt is younger than that time.
+// kUnschedulable have no effect on a pod without a hold. kNotReady has no effect if
+// `ready_within_ms` is 0, or if the attempt has not run for that time yet.
 struct PodRefused {
   static constexpr std::string_view kName = "pod_refused";
   std::string cluster;
@@ -346,11 +345,11 @@ struct PodRefused {
 // the first pods run, and the holds for the later pods last for limits::kLateMembersMs. If `each`
 // is set, the pods form blocks of `each` pods, and the first `least` pods of each block must be
 // present.
-// The input must come after the first pod of the gang. The input has no effect on a gang without
-// pods, or on a gang that does not wait. A repeated input applies to the pods that Subak has not
-// seen yet. Refused as kInvalid if the namespace or the gang's name is empty, a group has no GPUs,
-// or `least` or `each` is out of range. It is also refused if the waiting gang has a different
-// number of pods.
+// The edge must report a pod of the gang before this input. The input has no effect on a gang
+// without pods, or on a gang that does not wait. A repeated input applies to the pods that Subak
+// has not seen yet. Refused as kInvalid if the namespace or the gang's name is empty, a group has
+// no GPUs, or `least` or `each` is out of range. It is also refused if the waiting gang has a
+// different number of pods.
 struct GangSeen {
   static constexpr std::string_view kName = "gang_seen";
   std::string cluster;
@@ -413,10 +412,10 @@ struct NamespaceSeen {
 
 // The edge has reported all events in the cluster up to `at_ms`. If a pod ends while no edge runs,
 // the next list does not name the pod. The pod then counts as ended at `at_ms`, so Subak does not
-// charge the downtime. The engine stores at most one such time per limits::kSeenUntilEveryMs. An
-// edge that has sent this input once must continue to send it, because a later list also counts as
-// a report. Refused as kPrecondition before the list is complete, and in a cluster whose nodes were
-// imported.
+// charge the downtime. The engine stores at most one such time per limits::kSeenUntilEveryMs. After
+// the first SeenUntil, each complete list sets this time too. So an edge must continue to send the
+// input; else pods that end after a list count as ended too early. Refused as kPrecondition before
+// the list is complete, and in a cluster whose nodes were imported.
 struct SeenUntil {
   static constexpr std::string_view kName = "seen_until";
   std::string cluster;
@@ -429,9 +428,9 @@ struct SeenUntil {
   }
 };
 
-// An owner of pods that Subak suspended (kParked) waits as a job whose pods do not exist. The other
-// states say that a reported owner is no longer parked. They change nothing without such a job. The
-// engine matches the owner with the job by `pod.owner`.
+// Reports an owner of pods. With kParked, Subak has suspended the owner, and a job waits for it
+// although its pods do not exist. The other states say that the owner is no longer parked; they
+// change nothing if there is no such job. The engine finds the job by `pod.owner`.
 // kParked is ignored in a namespace that is not enforced. A repeated report may change the pods of
 // a waiting job. An owner that a list does not name counts as resumed.
 // Refused as kInvalid if `pod` has no uid, namespace, name or owner, or if a pod asks for no GPUs.

@@ -1,6 +1,5 @@
-// The states of jobs and pods, the allowed changes of a job's state, and the causes for which pods,
-// attempts and jobs end. Also the errors with which a kubelet rejects a pod. The engine allows only
-// the changes of state in this diagram and in the text below it (docs/design/0024).
+// The states of jobs and pods, why pods, attempts and jobs end, and why a kubelet rejects a pod. A
+// job's state changes only as this diagram and the text below it allow (docs/design/0024).
 //
 //                    +------------------ ended, to wait again -----------------+
 //                    v                                                         |
@@ -32,7 +31,7 @@
 
 namespace subak {
 
-// Values are durable: append only.
+// The state of a job. Values are durable: append only.
 enum class JobState : std::uint8_t {
   // The job is a gang, and Subak has not seen some of its pods yet.
   kIncomplete,
@@ -55,7 +54,7 @@ struct EnumText<JobState> {
       "incomplete", "queued", "paused", "starting", "running", "ending", "done"};
 };
 
-// How a job came to be. Values are durable: append only.
+// Where a job comes from. Values are durable: append only.
 enum class JobOrigin : std::uint8_t {
   // A user submitted the job over the API. A launcher creates its pods.
   kApi,
@@ -134,9 +133,9 @@ constexpr bool is_waiting(JobState state) {
   return state == JobState::kIncomplete || state == JobState::kQueued || state == JobState::kPaused;
 }
 
-// True if a job may wait again after an attempt that ended with this cause. The job then waits
-// again only if it still has pods or its controller makes new pods; in all other cases the job is
-// done. True for kFinished too, but then only pods of the job that already wait can start.
+// True if a job may wait again after an attempt that ended with this cause. The job waits again if
+// it still has pods or its controller makes new pods; else it is done. True for kFinished too, but
+// then only pods that already wait can start.
 bool comes_back(Cause cause);
 
 // The scheduling gates that stop a Kubernetes pod from going to a node. A pod can lose gates, but
@@ -247,10 +246,10 @@ struct EnumText<RejectionKind> {
 // Returns the kind of a rejection. An unknown or empty error is kOther.
 RejectionKind rejection_kind(std::string_view error);
 
-// What people and the engine need to know about a kind.
+// The explanation of a kind of rejection for people, and the node backoff that follows from it.
 struct RejectionRule {
-  // The meaning of the error as a clause about the node ("its kubelet did not accept the pod"), and
-  // what a person can do about the error.
+  // `means`: a clause about the node that explains the error ("its kubelet did not accept the
+  // pod"). `helps`: what a person can do about the error.
   std::string_view means;
   std::string_view helps;
   // The node backoff after the first rejection in a row, and the longest backoff. Each further
@@ -260,8 +259,8 @@ struct RejectionRule {
 };
 const RejectionRule& rule_of(RejectionKind kind);
 
-// Returns the error, its meaning, the kubelet's message and what helps, as the rest of a sentence
-// about the node.
+// Returns text that continues a sentence about the node: the error, its meaning, the kubelet's
+// message, and what a person can do.
 std::string explain_rejection(const Rejection& rejection);
 
 // Whether the pods of a job wait for their owner to be resumed.

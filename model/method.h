@@ -1,6 +1,5 @@
-// The methods of calls that change something, and the stamp of an edit. A fact stores the method
-// next to the request id. A request id is unique for one caller and method. So a caller may use the
-// same id with two methods.
+// The methods of calls that change something, and the stamp of an edit. Facts store the method next
+// to the request id, because a request id is unique only for one caller and method.
 // Threads: any; plain values.
 #pragma once
 

@@ -1,5 +1,5 @@
-// A node as the fleet knows it, and the slot of a pod on a node. These are plain records that
-// travel in inputs and facts.
+// The record of a node, with its GPUs and other resources, and the slot of a pod on a node. Inputs
+// and facts contain these plain records.
 // Threads: any; plain values.
 #pragma once
 
@@ -130,8 +130,9 @@ struct NodeSpec {
   // plugin's pod is not ready. `unfit` says which of the two. `gpus` is 0 if no other field of the
   // node says how many GPUs it has.
   bool gpus_unknown = false;
-  // Since when `gpus_unknown` is true. Until limits::kGpusUnknownMs later, reservations of the node
-  // stay. 0: nothing is unknown, or that time is over. No edge reports this field.
+  // The time at which `gpus_unknown` became true. Reservations of the node stay until
+  // limits::kGpusUnknownMs after this time. 0: `gpus_unknown` is false, or that time is over. No
+  // edge reports this field.
   TimeMs gpus_unknown_ms = 0;
   // True: the edge reports no GPUs, and the fields about GPUs are those of the last report with
   // GPUs. It can be true only while `gpus_unknown_ms` is set. No edge reports this field.

@@ -1,5 +1,5 @@
-// Settings that an operator makes for the complete service: modes of clusters and namespaces, and
-// the policy. All are plain values in inputs and facts.
+// Settings of an operator: the modes of clusters and namespaces, and the policy, which holds for
+// the whole service. All are plain values in inputs and facts.
 #pragma once
 
 #include <array>
@@ -86,12 +86,13 @@ struct HalfLifeChange {
   friend bool operator==(const HalfLifeChange&, const HalfLifeChange&) = default;
 };
 
-// How past usage counts in the order of jobs, beside the half-life.
+// How past usage counts in the order of jobs, besides the half-life.
 struct FairShareSettings {
   // The constants of target-share in thousandths (TargetShareRule); 0: the default constant.
   std::uint32_t gain_milli = 0;
   std::uint32_t floor_milli = 0;
-  // Only the engine begins and ends a change. A caller may clear it, which cancels the change.
+  // A change of the half-life that is under way. Only the engine sets this field. A caller may
+  // clear it to cancel the change.
   HalfLifeChange change;
   friend bool operator==(const FairShareSettings&, const FairShareSettings&) = default;
 };
@@ -109,7 +110,7 @@ struct GangSettings {
   friend bool operator==(const GangSettings&, const GangSettings&) = default;
 };
 
-// What the books of accounts follow.
+// Settings of the ledger and of budgets.
 struct BookPolicy {
   // If a job loses its work because Subak preempts it or because a node fails, the platform pays
   // for the last time of the attempt, up to this maximum. 0 = nothing.
@@ -121,7 +122,7 @@ struct BookPolicy {
   friend bool operator==(const BookPolicy&, const BookPolicy&) = default;
 };
 
-// Bounds of what waits.
+// Settings for waiting jobs: reservations and parking.
 struct QueueSettings {
   // The most jobs of a cluster with a reservation at one time; 0 = none.
   std::uint32_t reserve_jobs = 4;
@@ -210,11 +211,11 @@ struct Policy {
 
 // Returns the constants of target-share that the policy has.
 TargetShareRule target_share_rule(const Policy& policy);
-// Sets the half-life that an edit asks for. A change to this half-life that is under way stays. A
-// change to another half-life is cancelled.
+// Sets the half-life in a policy for an edit. If a change to this half-life is under way, it
+// continues. A change to another half-life is cancelled.
 void want_half_life(Policy& policy, DurationMs half_life_ms);
 
-// What a caller of an edit of the policy gives beside the policy.
+// The fields of an edit of the policy, besides the policy itself.
 struct PolicyEdit {
   std::string reason;
   // Checks the edit, and changes nothing.

@@ -1,5 +1,5 @@
-// The table of queued jobs. Each job has a slot, which the table finds by job id. A slot also has
-// the links of a treap: the treap of the job's class, which the code calls a line (queue/line.h).
+// The table of waiting jobs. Each job has a slot, which the table finds by job id. A slot also has
+// the job's links in the treap of its job class, which the code calls a line (queue/line.h).
 // Private to queue.
 #pragma once
 

@@ -1,9 +1,9 @@
-// The jobs that could start, and the walk down the account tree that picks the next one.
+// The queue of waiting jobs, and the walk down the account tree that picks the next job to start.
 //
-// Jobs of one leaf with one shape wait in one line (a job class), by priority, then submit time,
-// then id. The queue knows for each account which shapes wait below it, so a pass looks only where
-// a job could fit. The cost of a pass depends on the changes, not on the number of waiting jobs. A
-// pass removes no jobs itself: the caller removes a job with remove().
+// Jobs with the same leaf and shape wait in one line (a job class), by priority, then submit time,
+// then id. The queue knows for each account which shapes wait below it. So a pass visits only
+// accounts with a job that could fit. Its cost depends on the changes since the last pass, not on
+// the number of waiting jobs. A pass removes no jobs: the caller removes a job with remove().
 //
 // A child's next job is within quota if two conditions hold: the child's quota covers the job, and
 // so does every other quota on the job's path below the child. On the way down, the first account
@@ -111,8 +111,8 @@ class ReadyQueue {
   MilliGpu queued_milligpu(AccountId node) const;
   std::size_t queued_jobs(AccountId node) const;
 
-  // One child that the walk compared at an account, with the figures that decided. An entry with
-  // the account's own id stands for the account's own jobs.
+  // One child that the walk compared at an account, with the figures that decided. If `sibling` has
+  // the id of the account itself, the entry stands for the account's own jobs.
   struct Compared {
     // The figures that the rule read.
     Sibling sibling;
@@ -131,8 +131,8 @@ class ReadyQueue {
   // One pass at one instant. At each account of the tree, the walk looks at the children that have
   // a job which may start. The walk takes the child that is first by order_keys(). Among an
   // account's users, the walk considers only the users whose next job has the highest priority.
-  // Within a pass, a start changes only allocations. So the pass computes order keys again only on
-  // the path of the started job.
+  // Within a pass, a start changes only the allocations on the path of the job. So the pass
+  // computes order keys again only on this path.
   //
   // The caller calls next(), tries to place the job, and reports the result: with started(), or
   // with one of the functions that block jobs. Without a report, next() returns the same job again.
@@ -141,8 +141,8 @@ class ReadyQueue {
     // During the pass, no job may join the queue, jobs may leave only because they start, and the
     // tree may change only by their holds. All objects passed by reference must outlive the pass.
     // The pass reads `tick` only for OrderPolicy::kUsageTick; for other policies it may be null.
-    // Before the first call of next(), block the shapes that cannot fit. At that time a block costs
-    // no work per account.
+    // Block the shapes that cannot fit before the first call of next(): such a block costs no work
+    // per account.
     Pass(const ReadyQueue& queue, const AccountTree& tree, OrderPolicy policy,
          const TargetShareRule& rule, const UsageTick* tick, TimeMs now);
     ~Pass();

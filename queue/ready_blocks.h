@@ -1,5 +1,5 @@
-// The blocks of one pass: the shapes, single jobs and lines that it skips, and the jobs that cost
-// too much for an account. Private to queue.
+// The blocks of one pass: the shapes, jobs and lines that the pass skips, and for each account the
+// cost from which it skips jobs. Private to queue.
 #pragma once
 
 #include <cstddef>

@@ -1,5 +1,5 @@
-// This file lists, for each account that one pass visits, the children that have a job which may
-// start. Private to queue.
+// For each account that one pass visits: the children that have a job which may start, and their
+// order. Private to queue.
 #pragma once
 
 #include <cstddef>
@@ -38,9 +38,9 @@ struct Child {
   double value = 0;
 };
 
-// The state of one visited account: its children that have a job which may start, and their order.
-// When the walk has found the account's next job, the object has this job too. Candidates fills in
-// the object. The walk reads the object and sets the next jobs.
+// The state of one visited account: its children that have a job which may start, their order, and
+// the account's next job once the walk has found it. Candidates fills in the children. The walk
+// sets the next jobs.
 class Contenders {
  public:
   // Resets the object, as for an account that the pass has not visited.

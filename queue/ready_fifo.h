@@ -1,5 +1,5 @@
-// Iterates over all waiting jobs by submit time and id. The iteration reads the heaps of all kinds,
-// and only the parts that it needs. Private to queue.
+// Iterates over all waiting jobs by submit time and id, for the policy fifo. The iteration reads
+// only the parts of the heaps that it needs. Private to queue.
 #pragma once
 
 #include <cstdint>
@@ -9,9 +9,9 @@
 
 namespace subak::ready {
 
-// Merges the heaps of all kinds. `front_` has every position that was not returned yet and whose
-// parent in its heap was already passed. So a job costs O(log n), and jobs that the iteration does
-// not reach cost nothing.
+// Merges the heaps of all kinds. `front_` has the positions that the iteration may visit next: the
+// parent of each in its heap was already visited. So a job costs O(log n), and jobs that the
+// iteration does not reach cost nothing.
 class Fifo {
  public:
   // Begins at the oldest job of all. The index must outlive the pass. begin() drops tombstones from

@@ -1,6 +1,7 @@
-// An incremental index of the waiting jobs. The index has one line (job class) for each leaf and
-// kind. For every account of the tree it counts the jobs of each kind that wait below the account.
-// These counts leave out the account's own jobs. Private to queue.
+// An index of the waiting jobs, which each change updates. The index has one line (job class) for
+// each leaf and kind. A kind is a request shape with waiting jobs. For every account of the tree,
+// the index counts the jobs of each kind that wait below the account, without the account's own
+// jobs. Private to queue.
 #pragma once
 
 #include <algorithm>
@@ -34,9 +35,9 @@ struct Kind {
   std::size_t jobs = 0;
   // A hint: the last known index of this kind in TreeNode::below.
   std::uint32_t place = 0;
-  // A binary heap of the slots by (submit time, id), tombstones included. A tombstone is dropped
-  // when it reaches the top. All tombstones are dropped when there are more than half as many
-  // tombstones as jobs.
+  // A binary heap of the slots by (submit time, id). A job that left stays in the heap as a
+  // tombstone, until its slot reaches the top. All tombstones are dropped when there are more than
+  // half as many tombstones as jobs.
   std::vector<std::uint32_t> by_age;
 };
 
@@ -95,8 +96,8 @@ struct NodeSummary {
   MilliGpu least_next = 0;
 };
 
-// All figures are sums over the live jobs. So a pass does not search accounts in which no job
-// waits. A job that comes or goes changes only its leaf and the accounts above the leaf.
+// The index of all waiting jobs. A job that comes or goes changes only its leaf and the accounts
+// above the leaf. A pass skips accounts at or below which no job waits.
 class Index {
  public:
   explicit Index(CostOf cost_of) : cost_of_(std::move(cost_of)) {}

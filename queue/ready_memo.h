@@ -33,10 +33,9 @@ struct NextJob {
   std::uint32_t within_from_depth = 0;
 };
 
-// The cached results of passes that had no block when they found the result. The order keys of an
-// account's children change slowly with time. So a result is valid until another child could come
-// before the first child, or until something changes at or below the account. A pass computes again
-// only the accounts whose result is no longer valid.
+// A cache of next jobs. A pass stores only results that it found before its first block. A result
+// is valid until something changes at or below the account, or until another child could become the
+// first with time. A pass computes only the accounts without a valid result.
 class Memos {
  public:
   // Begins a pass. Drops all results if the index, the tree, the rule or a cost has changed. All

@@ -1,5 +1,5 @@
-// A quick way to find an account's next job again after a start. The code reads only the child that
-// changed. Private to queue.
+// Finds an account's next job again after a start, without a comparison of all children. The code
+// reads only the child that changed. Private to queue.
 #pragma once
 
 #include <array>
@@ -16,10 +16,10 @@
 namespace subak::ready {
 
 // Caches the figures of accounts' children for later passes. A start changes one child. The surplus
-// of the other children changes only with time, in a known way. The order at another instant
-// therefore follows from the cached figures. The cache has only accounts with few children that all
-// have no quota. A cached result counts only if the first child is first by a clear difference.
-// Otherwise the walk computes the account in full.
+// of the other children changes only with time, by a known formula. So the order at another instant
+// follows from the cached figures. The cache has only accounts with few children, all without a
+// quota. If the keys of the first two children are too close, the walk computes the account in
+// full.
 //
 // To find an account's next job, open() a contest and call find_first(). While unknown_first()
 // returns a child, find the next job of that child and report the job with answer(). Then close()
@@ -42,7 +42,7 @@ class Standings {
     std::array<double, kFewSiblings> value_, target_, cost_, key_;
   };
 
-  // Begins a pass. Call it after Memos::begin(). All objects must outlive the pass.
+  // Begins a pass. Call begin() after Memos::begin(). All objects must outlive the pass.
   void begin(const Index& index, const Figures& figures, Memos& memos, std::size_t accounts);
   // Reads what has changed at the account since it was cached, and fills in the contest. Returns
   // false if the walk must compute the account in full: the account is not cached, something else

@@ -18,16 +18,17 @@
 
 namespace subak::ready {
 
-// At each account the walk goes down to the child that is first, until it finds a job. Its parts:
+// The walk of one pass. From the root, it goes down to the first child of each account until it
+// finds a job. Its parts:
 //   Figures     the figures of accounts at the instant of the pass
 //   Blocks      the jobs that the pass must not take
 //   Memos       results of earlier passes that are still valid
 //   Standings   a quick way to compute an account again after one child changed
 //   Candidates  the children with a job that could start, and their order (SiblingOrder)
 //   Fifo        the oldest job, under the policy fifo
-// The walk looks for a result in the memos, then in the standings. The walk compares the children
-// only if neither the memos nor the standings have a result. A start or a block marks the accounts
-// on its path, and the next visit of a marked account updates the account.
+// The walk looks for a result in the memos, then in the standings. If neither has a result, the
+// walk compares the children. A start or a block marks the accounts on its path, and the next visit
+// of a marked account updates the account.
 //
 // The walk reuses all memory in the next pass. begin() does no work per account, and a pass touches
 // only the accounts that it visits. ReadyQueue::Pass describes the public functions.

@@ -1,5 +1,4 @@
-// The children of one account that take part in a pass, in an order that shows which child is
-// first. Private to queue.
+// The order of the children of one account in a pass. Private to queue.
 #pragma once
 
 #include <cstddef>

@@ -1,4 +1,4 @@
-// The values that one pass attaches to the accounts that it visits. Private to queue.
+// A container with one value for each account that a pass visits. Private to queue.
 #pragma once
 
 #include <cstddef>
@@ -11,10 +11,10 @@
 
 namespace subak::ready {
 
-// A value for each visited account. Each account's mark has the number of the pass that visited it
-// last, so begin() makes all values void in O(1). The next pass reuses the memory of the values.
-// visit() calls T::clear() at the first visit of an account in a pass. References to values stay
-// valid until begin().
+// A value of type T for each visited account. Each account has a mark with the number of the pass
+// that visited it last. So begin() makes all values void in O(1). The next pass reuses the memory
+// of the values. visit() calls T::clear() at the first visit of an account in a pass. References to
+// values stay valid until begin().
 template <class T>
 class Visited {
  public:

@@ -22,7 +22,8 @@ namespace subak {
 
 // One budget of an account.
 struct Budget {
-  // False: no job starts that the budget does not allow.
+  // True: the budget only causes warnings. False: the budget also stops starts that it does not
+  // cover.
   bool soft = false;
   // The GPU product that the budget counts. Empty: all products together.
   std::string product;
@@ -30,15 +31,15 @@ struct Budget {
   // The GPU time granted in each period; above 0.
   GpuTime granted;
 
-  // True if both count the same GPU time: they differ at most in what they grant.
+  // True if both budgets count the same GPU time. They may grant different amounts.
   bool same_but_granted(const Budget& other) const {
     return soft == other.soft && product == other.product && period == other.period;
   }
   friend bool operator==(const Budget&, const Budget&) = default;
 };
 
-// Reads a list of budgets. The empty text has no budgets. The result has hard budgets before soft
-// ones, and then the order of products and periods.
+// Reads a list of budgets. The empty text has no budgets. The result is sorted: hard budgets before
+// soft budgets, then by product, then by period.
 Result<std::vector<Budget>> parse_budgets(std::string_view text, std::string_view field);
 // Returns the budgets of a text that parse_budgets() accepts (asserted).
 std::vector<Budget> budgets_of(std::string_view text);

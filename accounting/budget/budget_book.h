@@ -33,28 +33,29 @@ struct BudgetFigures {
   GpuTime left() const { return granted - spent - held; }
 };
 
-// GPUs that a job holds, for a book.
+// The GPUs that one job holds, as a book counts them.
 struct BudgetHold {
   MilliGpu amount = 0;
-  // The planned end of the job. 0: no end is known, so the job holds nothing beyond what it spends.
+  // The planned end of the job. 0: no end is known, so the job adds to `spent` but not to `held`.
   TimeMs end_ms = 0;
 };
 
-// A period in which a demand does not fit.
+// The first period in which the budget has too little left for a demand.
 struct BudgetLack {
   PeriodSpan span;
   // The part of the demand that is in the period.
   GpuTime need;
-  // What is left in the period; negative if the budget is overdrawn.
+  // The GPU time that the budget has left in the period; negative if the budget is overdrawn.
   GpuTime left;
   // When the period would have room for the demand if no other job starts or ends. kEndless: never.
   TimeMs allows_at = kEndless;
 };
 
+// The book of one budget of one account.
 class BudgetBook {
  public:
-  // A book begins with nothing spent. `product` is the id of the budget's product; none: the
-  // budget counts all products. `calendar` has the periods; nullptr: UTC has them.
+  // A book begins with nothing spent. `product` is the id of the budget's product; none: the budget
+  // counts all products. Periods follow `calendar`; nullptr: they are in UTC.
   BudgetBook(Budget budget, ProductId product, TimeMs now, BudgetCalendarPtr calendar = nullptr);
 
   // --- reads -------------------------------------------------------------------------------------
@@ -68,7 +69,7 @@ class BudgetBook {
   PeriodSpan after(const PeriodSpan& span) const {
     return period_after(calendar_.get(), budget_.period, span.to_ms);
   }
-  // Returns the period that is present at `now` if the present one is over.
+  // Returns the period that contains `now`. The present period must be over (asserted).
   PeriodSpan turned(TimeMs now) const;
   // The planned end of running jobs without a time limit: the end of the present period, or of the
   // next one if the present one is almost over. kEndless: the period never ends.
@@ -80,7 +81,8 @@ class BudgetBook {
   std::uint32_t reached() const { return reached_; }
   // Returns the part of the budget that is spent at `t`: 80, 100, or 0 for less.
   std::uint32_t spent_percent(TimeMs t) const;
-  // Returns when the next part after reached() is spent at the present rate. kEndless: never.
+  // Returns when spending passes the next mark after reached() (80 or 100 percent) at the present
+  // rate. kEndless: never.
   TimeMs next_percent_at() const;
   // Returns the GPU time that running jobs hold in a later period.
   GpuTime held_in(const PeriodSpan& later) const;
@@ -90,24 +92,24 @@ class BudgetBook {
   std::optional<BudgetLack> lack(MilliGpu amount, const PeriodSpan& when, TimeMs now) const;
 
   // --- changes -----------------------------------------------------------------------------------
-  // A job of the account begins or ends to hold GPUs at the time `at`. An end can be reported late,
-  // so `at` may be before the last change. The book then drops the time after that end.
+  // A job begins (take) or ends (give) to hold GPUs at the time `at`. An end can be reported late,
+  // so `at` may be before the last change. The book then subtracts the GPU time after `at`.
   void take(const BudgetHold& hold, TimeMs at);
   void give(const BudgetHold& hold, TimeMs at);
   // The planned end of a hold changes.
   void move_end(const BudgetHold& before, TimeMs end_ms);
-  // Counts GPU time of a job that holds nothing of the account now: it began or ended before its
-  // account was moved, and this was reported late. A negative amount is subtracted.
+  // Adds GPU time to `spent` without a hold. Call it if the job's account was moved away, and the
+  // job's start or end before the move is reported only now. A negative amount is subtracted.
   void spend(MilliGpu amount, DurationMs ms) { base_ += GpuTime::of(amount, ms); }
-  // Takes back GPU time that counts as spent, because another account or the platform pays for it.
-  // Time before the beginning of the book was never counted, so it does not change.
+  // Subtracts GPU time from `spent`, because another account or the platform pays for it. The book
+  // never counted time before its own beginning, so it subtracts none of that time.
   void refund(MilliGpu amount, const PeriodSpan& when);
   // Sets the calendar of later periods. The present period ends as before.
   void set_calendar(BudgetCalendarPtr calendar) { calendar_ = std::move(calendar); }
-  // Sets what each period grants, and reached() to 0 if that is another amount.
+  // Sets the amount that each period grants. If the amount changes, reached() becomes 0.
   void grant(GpuTime granted);
   void set_reached(std::uint32_t percent) { reached_ = percent; }
-  // Begins the next period with nothing spent. What jobs hold in it stays held.
+  // Begins the next period with nothing spent. The holds of running jobs stay.
   void roll(const PeriodSpan& next);
   void set_until(TimeMs until_ms) { until_ms_ = until_ms; }
 
@@ -125,7 +127,7 @@ class BudgetBook {
   };
   State state() const { return {span_, until_ms_, base_, since_ms_, reached_}; }
   void restore(const State& state);
-  // The milli-GPU for which the book counts spending.
+  // The milli-GPU that jobs hold now: the rate at which `spent` grows.
   MilliGpu rate() const { return rate_; }
   // The holds of running jobs: the sum of their milli-GPU by planned end.
   const std::map<TimeMs, MilliGpu>& ends() const { return ends_; }
@@ -134,7 +136,7 @@ class BudgetBook {
   GpuTime spent(TimeMs t) const { return base_ + GpuTime::of(rate_, t); }
   GpuTime held(TimeMs t) const { return in_span_ends_ - GpuTime::of(in_span_rate_, t); }
   void add_end(const BudgetHold& hold, MilliGpu sign);
-  // Counts the holds that end after the beginning of the present period.
+  // Computes in_span_rate_ and in_span_ends_ again.
   void count_span();
 
   Budget budget_;
@@ -153,7 +155,7 @@ class BudgetBook {
   GpuTime in_span_ends_;
 };
 
-// Returns when the budget is spent at the present rate of spending; kEndless: it is not.
+// Returns when all of the budget is spent at the present rate. kEndless: never.
 TimeMs spent_by(const BudgetBook& book, TimeMs now);
 
 }  // namespace subak

@@ -1,5 +1,6 @@
-// The periods of budgets in a time zone. The code here knows no zones: the service gives it lists
-// of instants, at which the civil days, weeks, months, quarters and years of the zone begin.
+// The periods of budgets in a time zone. This code has no time zone database. The service gives it
+// lists of the instants at which the civil days, weeks, months, quarters and years of the zone
+// begin.
 //
 // Without these lists, periods are in UTC. A period of a fixed length, such as 12h, has no zone.
 // The period "day" has the length of a civil day, and "24h" means "day".
@@ -20,7 +21,7 @@
 
 namespace subak {
 
-// One instant of a list.
+// One instant at which a civil period ends and the next one begins.
 struct CivilEnd {
   TimeMs at_ms = 0;
   template <class V>
@@ -50,8 +51,8 @@ struct CivilEnds {
 
 // Checks the lists: ascending, in range, and no period much shorter or longer than its kind allows.
 std::optional<Error> check_civil_ends(const CivilEnds& ends);
-// True if the lists of `told` should replace those of `known`: they have another zone or another
-// end after `now`, or `known` has too few ends left.
+// True if the lists `told` should replace the lists `known`: the zone or an end after `now`
+// differs, or `known` has few ends left and `told` has more.
 bool is_news(const CivilEnds& known, const CivilEnds& told, TimeMs now);
 
 // Finds periods. The lists must have passed check_civil_ends() (asserted).
@@ -59,25 +60,27 @@ class BudgetCalendar {
  public:
   explicit BudgetCalendar(CivilEnds ends);
   const CivilEnds& ends() const { return ends_; }
-  // Returns the period that contains `t`. Periods of UTC continue a list on both sides. They are
-  // shifted by the difference between UTC and the first or the last instant of the list.
+  // Returns the period that contains the time `t`. Before and after the list, the periods are those
+  // of UTC. They are shifted so that they meet the first or the last instant of the list.
   PeriodSpan period_at(const BudgetPeriod& period, TimeMs t) const;
 
  private:
   CivilEnds ends_;
 };
 
-// nullptr: periods are in UTC.
+// A calendar that budget books share. nullptr: periods are in UTC.
 using BudgetCalendarPtr = std::shared_ptr<const BudgetCalendar>;
 
-// The same as BudgetCalendar::period_at(), and period_at() of period.h for nullptr.
+// Returns the period that contains `t`: by BudgetCalendar::period_at(), or in UTC if `calendar` is
+// nullptr.
 PeriodSpan period_in(const BudgetCalendar* calendar, const BudgetPeriod& period, TimeMs t);
-// Returns the period that follows one that ends at `from`. Usually it is the calendar's. If the
-// calendar has changed since, `from` may lie within one of its periods. Then the result ends with
-// that period, or with the next one if less than half of the shortest period would be left.
+// Returns the period that begins at `from`, the end of the period before it. If the calendar was
+// replaced, `from` may lie within a period of the new calendar. Then the result ends with that
+// period. If the result would be shorter than half of the shortest period, it ends with the next
+// period.
 PeriodSpan period_after(const BudgetCalendar* calendar, const BudgetPeriod& period, TimeMs from);
 
-// The most that a civil period of a zone is shorter than the shortest one in UTC.
+// A civil period in a time zone may be this much shorter than the shortest such period in UTC.
 inline constexpr DurationMs kCivilSlackMs = 3 * kHourMs;
 
 }  // namespace subak

@@ -44,7 +44,8 @@ struct BudgetPeriod {
   friend auto operator<=>(const BudgetPeriod&, const BudgetPeriod&) = default;
 };
 
-// The end of a period that never ends. A job without a planned end has this end too.
+// A time that stands for "never": the end of a period, or the planned end of a job, that does not
+// exist.
 inline constexpr TimeMs kEndless = limits::kMaxTimeMs;
 
 // One period: the times from `from_ms` up to, but not including, `to_ms`.

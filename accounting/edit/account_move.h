@@ -1,13 +1,14 @@
 // Moves an account, with all accounts and users below it, to another path: a new name, another
 // parent, or both. The account keeps its id, its usage, its quota and its holds.
 //
-// The accounts above the old place lose, and those above the new place gain, exactly what the
-// account has: GPUs, sums of jobs, claims, usage. Usage without decay is exact. Decayed usage has
-// the error of two meters (accounting/decay.h). The surplus of an account above changes by the
-// surplus of the account that moves, but does not fall below 0.
+// The move subtracts the account's GPUs, sums of jobs, claims and usage from the accounts above its
+// old place. It adds the same amounts to the accounts above its new place. Accounts above both
+// places do not change. Usage without decay is exact. Decayed usage has the error of two meters
+// (accounting/decay.h). The surplus of these accounts changes by the surplus of the moved account,
+// but does not fall below 0.
 //
-// The callers move what the tree does not have: the holds in the books of budgets, and the waiting
-// jobs.
+// The callers must also move data outside the tree: the holds in the books of budgets, and the
+// waiting jobs.
 //
 // Units: as in accounting/tree.h.
 // Errors: only check_move() returns an error. Broken preconditions are asserted.
@@ -26,11 +27,11 @@
 
 namespace subak {
 
-// Returns why the account cannot get the path `to`, with the field `path` or `to`. nullopt: it can.
-// kInvalid: the account is the root, the form of the path is wrong, or the new place is below the
-// account. kInvalid also if a path or level below it would be beyond its bound. kExists: an account
-// has the path, or had it before it was deleted. kNotFound: the new parent does not exist. A user
-// can only get another name below its account. O(accounts).
+// Returns why the account cannot get the path `to`, with the field `path` or `to`; nullopt if it
+// can. kInvalid: the account is the root, the path has a wrong form, or the path is below the
+// account. kInvalid: an account that moves would have too long a path or too many levels above it.
+// kInvalid: a user would move to another account. kExists: an account, live or deleted, has the
+// path. kNotFound: the new parent does not exist. O(accounts).
 std::optional<Error> check_move(const AccountTree& tree, AccountId id, const std::string& to);
 
 // Returns the live accounts at or below the account, parents first, by id. O(result).
@@ -45,8 +46,8 @@ class AccountMove {
   // The most moves of one account that the tree remembers.
   static constexpr std::size_t kMostKept = 32;
 
-  // Moves the account at `now`. check_move() must have passed. Second meters move too. Removed
-  // accounts below the account move with it. O(accounts).
+  // Moves the account at `now`, with its second meters. Removed accounts below the account move
+  // with it. check_move() must have passed. O(accounts).
   static void make(AccountTree& tree, AccountId id, const std::string& to, TimeMs now);
   // Sets the revision of an account that make() gave another path.
   static void set_revision(AccountTree& tree, AccountId id, std::int64_t revision);

@@ -61,8 +61,7 @@ Result<UserLimits> parse_user_limits(std::string_view text, std::string_view fie
 // Returns the text that parse_user_limits() reads: GPUs first.
 std::string user_limits_text(const UserLimits& limits);
 
-// What the jobs at or below an account hold, besides GPUs by product. All sums are of jobs that
-// hold GPUs now.
+// Sums over the jobs at or below an account that hold GPUs now, for the limits on jobs.
 struct JobSums {
   // The number of jobs.
   std::int64_t jobs = 0;

@@ -1,7 +1,7 @@
-// The only code that decides how many GPUs an account may have. For a demand, it returns every rule
-// from the leaf to the root that forbids the demand. A rule that forbids a demand "binds" this
-// demand. The pass, explanations, submissions and the webhook all call this code. So the reason
-// that a job shows is always the rule that stopped the job.
+// Decides whether an account may have the GPUs that a job asks for (a demand). The functions return
+// the rules that forbid the demand, from the job's account up to the root. A rule that forbids a
+// demand "binds" the demand. The pass, explanations, submissions and the webhook all call this
+// code. So the reason that a job shows is always the rule that stopped the job.
 //
 // The rules at each account:
 //   hold    an operator holds the account: none of its jobs start
@@ -54,7 +54,7 @@
 
 namespace subak {
 
-// What the limits on jobs count of one job. By default they count nothing.
+// One job, as the limits on jobs and the budgets count it. The default counts as no job.
 struct JobDemand {
   // The number of jobs: 1, or 0 if the limits on jobs do not apply.
   std::int64_t jobs = 0;
@@ -62,11 +62,11 @@ struct JobDemand {
   DurationMs time_limit_ms = 0;
   // The time from a start to the planned end of the job. 0: no planned end is known.
   DurationMs planned_ms = 0;
-  // The time of the question.
+  // The time at which the caller asks the rules.
   TimeMs now = 0;
   // True: the job is of a user of `leaf` who has no account yet.
   bool new_user = false;
-  // True: the periods of budgets may be of a time zone (never_holds()).
+  // True: periods of budgets may follow a time zone other than UTC (never_holds()).
   bool civil = false;
 };
 
@@ -79,16 +79,18 @@ struct Demand {
   MilliGpu total() const;
 };
 
-// The question of the caller about a demand.
+// What the caller wants to know about a demand. Each question has its own rules of the list at the
+// top of this file.
 enum class Asking {
-  // May the demand start now, in addition to current holds? Rules: hold, limits, borrow.
+  // May the demand start now, in addition to current holds? Rules: hold, limit, borrow, jobs, time,
+  // minutes, budget.
   kStart,
   // May the demand start now? Rules: those of kStart, but not hold. The walk of the queue uses this
   // value, because it already skips held accounts.
   kAmounts,
   // May the job be submitted? Rules: drain, and all rules that bind even if nothing else is held.
   kSubmit,
-  // May a job that may replace an earlier job be submitted? Rules: those of kSubmit, but not drain.
+  // May a job be submitted that may replace an earlier job? Rules: those of kSubmit, but not drain.
   kReplace,
 };
 
@@ -139,8 +141,8 @@ struct Binding {
   // For the rules `minutes` and `budget`: when the rule will allow the demand, if no job starts or
   // ends until then. 0: other rules, and demands that the rule never allows.
   TimeMs allows_at = 0;
-  // For the rule `budget`: the budget, which is valid until its account is edited, and the end of
-  // the period without room. For Asking::kSubmit and kReplace, there is no such period.
+  // Only for the rule `budget`: the budget, and the end of the first period without room. The
+  // pointer is valid until the account is edited. For Asking::kSubmit and kReplace, the end is 0.
   const Budget* budget = nullptr;
   TimeMs period_end_ms = 0;
   // True if the rule may allow other jobs of the same account and size.
@@ -212,11 +214,11 @@ std::vector<Binding> bindings(const AccountTree& tree, const Demand& demand, Ask
 std::optional<Binding> first_binding(const AccountTree& tree, const Demand& demand, Asking asking);
 
 // Checks the rule lend: the GPUs that accounts do not lend stay idle (accounting/unlent_quota.h).
-// `idle_of` returns the idle GPUs of a product; for kOfAny, of all products. Returns a binding if
-// the demand would leave fewer GPUs idle than the unused quota that accounts do not lend. A demand
-// of the account for which the GPUs stay idle gets no binding. There may already be too few idle
-// GPUs, because nodes were lost or a quota was raised. A demand that does not make the lack larger
-// gets no binding either. O(depth) for each named product.
+// Returns a binding if the demand would leave fewer GPUs idle than the unused quota that accounts
+// do not lend. `idle_of` returns the idle GPUs of a product; for kOfAny, of all products. A demand
+// of the account for which the GPUs stay idle gets no binding. If too few GPUs are idle already,
+// because nodes were lost or a quota was raised, only a demand that increases the shortage gets a
+// binding. O(depth) for each named product.
 std::optional<Binding> unlent(const AccountTree& tree, const Demand& demand,
                               const std::function<MilliGpu(ProductId)>& idle_of);
 
@@ -238,11 +240,12 @@ bool covers(const AccountNode& node, std::span<const ProductDemand> demand);
 // is configured. A quota that is only the sum of the children's quotas covers only the children
 // that have a quota.
 //
-// Quotas by name come first. If some quota names a product, quotas of any product together cover at
-// most the product's installed amount less all quotas by name (accounting/named_quota.h). The reach
-// of a demand beyond this amount is not the root. `installed` has the installed amount of each
-// product of the demand for which quota_sums().promised_by_name() is not 0. A demand without a
-// product passes this rule, because only its placement decides the product.
+// Quotas that name a product come first. If a quota names the product, the quotas of any product
+// together cover at most the installed GPUs of the product less the quotas that name it
+// (accounting/named_quota.h). The reach of a demand beyond this amount is not the root. `installed`
+// has the installed amount of each product of the demand for which quota_sums().promised_by_name()
+// is not 0. A demand without a product passes this rule, because only its placement decides the
+// product.
 //
 // A demand is within quota if its reach is the root. The queue uses the same rule without quotas by
 // name (queue/ready.h). The queue also calls covers().

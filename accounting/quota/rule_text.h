@@ -9,7 +9,8 @@
 
 namespace subak {
 
-// Returns an amount for people: "1 GPU", "8 GPUs of NVIDIA-H100-80GB-HBM3". `product`: empty: any.
+// Returns an amount for people: "1 GPU", "8 GPUs of NVIDIA-H100-80GB-HBM3". An empty `product`
+// stands for any product.
 std::string gpus_text(MilliGpu amount, std::string_view product);
 // True for a limit on jobs, and for a limit for each user. The texts below describe such rules.
 bool is_extra_limit(const Binding& binding);
@@ -17,8 +18,8 @@ bool is_extra_limit(const Binding& binding);
 // account that has the rule: "account ml". `product` is the name of the rule's product, if it has
 // one.
 std::string rule_text(const Binding& binding, std::string_view account, std::string_view product);
-// Returns the part of the job, and what counts already: "8 hold GPUs now". Add it to rule_text()
-// after a semicolon.
+// Returns how much counts towards the rule now, and how much the job needs, such as "8 hold GPUs
+// now". Append the text to rule_text() after a semicolon.
 std::string present_text(const Binding& binding);
 
 }  // namespace subak

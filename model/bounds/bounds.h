@@ -1,5 +1,6 @@
-// Bounds of everything that may enter a fact. One table has a bound for every text, list and number
-// of every input, by the name of its field. A few further rules compare several fields.
+// Checks the sizes of inputs, so that every fact can be stored. One table has a bound for every
+// text, list and number of every input, by the name of its field. A few further rules compare
+// several fields.
 // Three places check these bounds: the webhook before it gates a pod, the API before a request
 // waits in the mailbox, and finally the engine. Every accepted input can be stored and read again,
 // because the sum of the bounds is far below limits::kMaxFactBytes.

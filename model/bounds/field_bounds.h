@@ -17,11 +17,13 @@ constexpr auto kNodeList = static_cast<std::int64_t>(limits::kMaxNodeListItems);
 constexpr auto kTerms = static_cast<std::int64_t>(limits::kMaxSelectorTerms);
 constexpr auto kNodeGpus = static_cast<std::int64_t>(limits::kMaxGpusPerNode);
 constexpr std::int64_t kSlicesPerGpu = 7, kMaxPort = 65'535, kPods = limits::kMaxPodsPerJob;
-// Accounts that were removed have meters too.
+// The most accounts of in::HalfLifeRead. Removed accounts have meters too, so there may be more
+// than kMaxAccounts.
 constexpr std::int64_t kMeters = 20 * static_cast<std::int64_t>(limits::kMaxAccounts);
 constexpr std::int64_t kLeast = INT64_MIN, kMost = INT64_MAX, kMost32 = UINT32_MAX;
 
-// All fields except wishes of gangs. kLeast: another rule refuses values that are too small.
+// The bounds of all fields except the wishes of gangs. kLeast stands for no lower bound here:
+// another check refuses values that are too small.
 constexpr std::array kOwnRows{
     Row{"account", "", 0, kName},
     Row{"accounts", "", 0, static_cast<std::int64_t>(limits::kMaxPriorityClasses)},
