@@ -47,8 +47,8 @@ TimeMs limit_end(const State& s, const Job& job, TimeMs started_ms);
 //   doubles kEndingMs.
 // - Otherwise: the start plus the limit, even if trusts_limit() is false. For a job without a
 //   limit, default_limit() replaces the limit. Each overrun doubles the time after the start.
-//   kNever: the job has no limit, no default and no such budget, or `overruns` is at least
-//   limits::kMaxOverruns.
+// kNever: the job has no limit, no default and no such budget, or `overruns` is at least
+// limits::kMaxOverruns.
 TimeMs planned_end(const State& s, const Job& job, TimeMs started_ms, std::uint32_t overruns);
 // Returns the planned end of a running job without a time limit, if its default time limit is
 // `limit_ms` (not 0) and no period ends it.
