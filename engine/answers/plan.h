@@ -15,7 +15,7 @@
 
 namespace subak {
 
-// What a caller asks of a timeline.
+// The request for a timeline: its nodes, its end and its size.
 struct PlanAsked {
   // The cluster. None: all clusters.
   ClusterId cluster;

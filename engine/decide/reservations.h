@@ -56,6 +56,7 @@ void choose_estimates(Decision& d);
 // only make other nodes worse.
 void pull(Decision& d, PassMemory& memory);
 // Ends a reservation whose nodes are free although its job still has no placement on them.
+// `blocked_by_rule`: a rule of the job's accounts is the reason.
 void cancel_reservation(Decision& d, const state::Reservation& r, bool blocked_by_rule);
 
 }  // namespace subak::decide

@@ -1,6 +1,6 @@
 // Compares the MIG slices of a cluster with the slices that waiting jobs ask for. Advises which
-// configuration of NVIDIA's MIG Manager would let more of these jobs start. Subak changes no
-// configuration: an operator does.
+// configuration of NVIDIA's MIG Manager would let more of these jobs start. Only an operator
+// changes the configuration, never Subak.
 // Threads: as the fleet; pure functions.
 #pragma once
 
@@ -17,7 +17,7 @@
 
 namespace subak {
 
-// What the waiting jobs of a cluster ask for in total.
+// The slices and GPUs that the waiting jobs of a cluster ask for in total.
 struct MigDemand {
   // The slices by profile.
   std::map<std::string, std::int64_t> slices;

@@ -1,6 +1,6 @@
-// What one attempt looks for, and in which snapshot. The query does not change while the attempt
-// runs. The query alone decides which nodes match, and how good a node is. Private to placement.
-// Threads: as for the Search.
+// The input of one search attempt: the gang, the caller's terms, and the snapshot of the fleet. The
+// query does not change while the attempt runs. It decides which nodes the bounds of a step allow,
+// and how good a node is. Private to placement. Threads: as for the Search.
 #pragma once
 
 #include <array>
@@ -17,7 +17,7 @@
 
 namespace subak {
 
-// What the caller wants beside the gang's shape.
+// The conditions of the caller, in addition to the gang's shape.
 struct Terms {
   // The required topology. It may differ from the topology of the request if the request only
   // prefers its topology.
