@@ -198,13 +198,13 @@ class Engine {
   std::size_t live_size() const;
   // Returns the number of jobs in the state. Ended jobs count only while the engine remembers them.
   std::size_t count(JobState state) const;
-  // Returns the number of kinds of pods for which the searches of this engine have cached node
-  // filters.
+  // Returns the number of node filters that the searches of this engine have cached, one for each
+  // kind of pod.
   std::size_t filters() const;
   // Returns the free milli-GPU of the cluster on reserved nodes. O(reserved nodes).
   MilliGpu reserved_idle(ClusterId cluster) const;
-  // Returns the slices of a cluster by profile, and the MIG configuration that would serve more of
-  // what waits. O(queued jobs + nodes).
+  // Returns the slices of a cluster by profile, and the MIG configuration with which more waiting
+  // jobs could start. O(queued jobs + nodes).
   MigPlan mig_plan(ClusterId cluster) const;
   Survey survey() const;  // costs O(queued jobs + pods that hold GPUs + nodes), so call it rarely
 

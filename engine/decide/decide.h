@@ -211,8 +211,8 @@ JobId part(Decision& d, JobId id, std::uint32_t rank);
 // Calls part() for all unbound pods, and gives up the attempts of the new jobs for this cause. The
 // function asks pods with an open gate to end.
 void part_unbound(Decision& d, JobId id, Cause cause);
-// Resizes an inferred gang when it waits again, because the gang must not wait for pods that became
-// jobs of their own.
+// Call it when an inferred gang waits again. Makes the gang smaller by the pods that became jobs of
+// their own, so that the gang does not wait for them.
 void leave_out_apart(Decision& d, JobId id);
 // Ends the attempt if none of its pods has a hold or still has to end. After the end of its
 // attempt, the job waits again or is done.
@@ -326,12 +326,12 @@ void decide_early(Decision& d, ClusterId cluster, const std::string& node);
 // unmanaged_pod.cc: records whether the pod of the decided input waits outside Subak.
 void note_unmanaged(Decision& d);
 
-// seen.cc: returns the account of a pod. The pod's label names an account (`said`). The result is
-// this account if it is at or below the namespace's account, and else the namespace's account.
-// Returns kUnassigned if no account has the namespace.
+// seen.cc: returns the account of a pod of this namespace. `said`: the account that the pod's label
+// names. The result is this account if it is at or below the namespace's account, or else the
+// namespace's account. Returns kUnassigned if no account has the namespace.
 AccountId account_of(const Decision& d, ClusterId cluster, const std::string& ns,
                      const std::string& said);
-// Returns the pod that a cluster's edge names. If there is no such pod, the function refuses the
+// Returns the pod that a cluster's edge names. If no pod has this name, the function refuses the
 // input and returns nullopt.
 std::optional<state::PodPlace> find_named(Decision& d, const std::string& cluster,
                                           const PodRef& ref);
@@ -363,7 +363,8 @@ void keep_within_budgets(Decision& d);
 // budgets.cc: call it after an edit of the budgets of an account. Does the same as
 // keep_within_budgets() if the policy has no default time limit, and nothing otherwise.
 void budgets_changed(Decision& d);
-// budgets.cc: records which budgets have reached 80 or 100 percent since the last input.
+// budgets.cc: records which budgets have reached 80 or 100 percent since the last call, at most
+// once in each minute.
 void note_reached(Decision& d);
 // budgets.cc
 void decide(Decision& d, const in::TellCivilEnds& i);

@@ -55,7 +55,7 @@ std::optional<Binding> first_rule(const State& s, const Demand& demand, Asking a
 std::optional<Binding> first_rule(const State& s, const state::Job& job,
                                   std::span<const ProductDemand> amounts, Asking asking);
 // Returns the first limit on waiting jobs that is reached on the path of `leaf`, the account of a
-// new job. `new_user`: the job is of a user of `leaf` who has no account yet. O(depth).
+// new job. `new_user`: the job's user is below `leaf`, but is not in the tree yet. O(depth).
 std::optional<Binding> queue_limit(const State& s, AccountId leaf, bool new_user = false);
 // True if all accounts on the path accept a further job of `leaf`: none drains, and no limit on
 // waiting jobs is reached. O(depth).

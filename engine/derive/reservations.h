@@ -84,8 +84,8 @@ struct Start {
 // on nodes that are not reserved for another job, and the job ends before the planned drains of
 // these nodes. nullopt: there is no such start.
 // The function makes one try for each time at which planned drains begin, at most
-// limits::kMaxDrainTimes, and a last try for later times. Cost of a try: O(log(ends of jobs))
-// placement searches, and O(nodes) besides each search.
+// limits::kMaxDrainTimes, and a last try for later times. Each try costs O(log(ends of jobs))
+// placement searches, and O(nodes) more for each search.
 std::optional<Start> promised_start(const State& s, Search& search, const state::Job& job,
                                     TimeMs before_ms);
 // Returns the start on the nodes where jobs hold the fewest GPUs, among the nodes that could serve

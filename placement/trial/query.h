@@ -119,9 +119,10 @@ class Query {
     return leaves_some && scene.in_reserved_domain(i) && !needs_several(shape, node(i));
   }
 
-  // Returns the amount that best fit minimises: what is free on the node before the gang takes its
-  // part. In a snapshot without holds it is the amount held now, because the gang must wait for it.
-  // The unit is GPUs or slices if the index counts free amounts, else milli-GPU.
+  // Returns the amount that best fit minimises: the amount that is free on the node before the gang
+  // takes its part. In a snapshot without holds it is the amount that was held before, because the
+  // gang must wait for it. The unit is GPUs or slices if the index counts free amounts, else
+  // milli-GPU.
   std::int64_t weight(const Index& x, NodeIndex i) const;
   // Returns the best-fit key of a domain: the weight of its nodes, its lowest node, its index. O(1)
   // if the index knows the key, else O(nodes of the domain).

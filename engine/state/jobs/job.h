@@ -86,7 +86,7 @@ inline void unsettle([[maybe_unused]] std::vector<Pod>& pods) {
 #endif
 }
 
-// The fields of a Kubernetes job that its pods state.
+// The fields of a job of pods that come from its pods.
 struct PodOrigin {
   // For a gang: the uid of the controller of the gang's pods.
   std::string owner;
@@ -264,7 +264,7 @@ struct Job {
   bool awaits_parked_pods() const;
   // True if the number of pods that start together is not known.
   bool is_unsized() const { return gang && gang_size == 0; }
-  // True for a job of one pod, if the pod's gang had started without this pod.
+  // True for a job of one pod that belongs to a gang which started without this pod.
   bool is_apart() const {
     const bool left = pod_origin != nullptr && pod_origin->replaced_alone;
     return origin == JobOrigin::kPods && !gang && left;
@@ -291,7 +291,7 @@ struct Job {
     return state == JobState::kPaused && until_ms != 0 && extras().backoff != nullptr &&
            cause != Cause::kReleaseRefused && !awaits_readiness();
   }
-  // True if the job is done and ran as long as its owner wanted.
+  // True if the job is done and its last attempt ended by itself or was cancelled.
   bool ran_its_course() const {
     const bool own =
         cause == Cause::kFinished || cause == Cause::kFailed || cause == Cause::kCancelled;
