@@ -66,11 +66,12 @@ class PassWalk {
 
   std::optional<JobId> next() { return pass_.next(); }
   void started(JobId id, AccountId leaf) { pass_.started(id, leaf); }
+  // Call it when the shape has no placement. Records this, and blocks the shape for this walk.
   void no_place(ShapeId shape);
-  // Call it when one shape has no placement. The function searches placements for the other shapes
-  // until one shape has a placement. It blocks the shapes that have no placement. A start takes
-  // room from several shapes at once. To find each of these shapes in its turn would cost one walk
-  // through the order for each shape.
+  // Call it when one shape has no placement. A start often takes the room of several shapes at
+  // once. The function therefore searches placements for the other shapes too, and blocks each
+  // shape without a placement. It ends at the first shape that has a placement. Without it, the
+  // walk would find these shapes one by one, with one walk through the order for each.
   void block_others(Work& work);
   // Call it for a job that has no placement and that would end at `end_ms`. Returns true if nodes
   // that will be drained before that time are the only obstacle. In this case, the walk skips the

@@ -100,12 +100,13 @@ class Allocations {
   // product.
   void relabel(NodeId node, ProductId before, const Jobs& jobs, TimeMs now);
 
-  // Makes the books of an account agree with its spec, after an edit at `now`. O(pods) for a new
-  // budget of an account with holds.
+  // Makes the budget books of an account agree with its spec, after an edit at `now`. O(pods) for a
+  // new budget of an account with holds.
   void set_books(AccountId account, const Jobs& jobs, TimeMs now);
-  // Moves the holds of an account, which the tree has just moved from the parent `from`, to the
-  // books of the accounts above it. What the account has spent before stays in the books of the
-  // accounts that were above it then. O(pods) if some account has budgets.
+  // Call it after the tree has moved an account from the parent `from`. Moves the account's holds
+  // to the budget books of the accounts that are above it now. What the account has spent before
+  // stays in the books of the accounts that were above it then. O(pods) if some account has
+  // budgets.
   void account_moved(AccountId account, AccountId from, const Jobs& jobs, TimeMs now);
   // Call it after books or their periods have changed.
   void note_budget_turn() { budgets_.turn_ms.reset(), budgets_.reach_ms.reset(); }

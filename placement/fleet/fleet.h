@@ -57,7 +57,7 @@ struct DomainRules {
   // their holds. The domains with the largest number of healthy GPUs come first. Among equal
   // domains, the one whose lowest node id is the highest comes first. 0: none.
   std::uint32_t keep_whole = 0;
-  // The most gangs with GangRequest::compute_domain that have placements in one domain; 0: any
+  // The most gangs with GangTerms::compute_domain that have placements in one domain; 0: any
   // number.
   std::uint32_t clique_gangs = 1;
   friend bool operator==(const DomainRules&, const DomainRules&) = default;

@@ -36,7 +36,7 @@ enum class ClaimState {
   // claimed GPUs.
   kLost,
 };
-// True if a gang of this shape needs spare nodes in its clique (GangRequest::spare). Claims do not
+// True if a gang of this shape needs spare nodes in its clique (GangTerms::spare). Claims do not
 // set spare nodes aside.
 bool needs_replacements(const Fleet& fleet, ShapeId shape);
 // Returns the state of this claimant's claim. `nodes`: all nodes with a part of the claim.

@@ -1,4 +1,4 @@
-// The spare nodes of a clique: nodes that stay free so that a gang with GangRequest::spare can
+// The spare nodes of a clique: nodes that stay free so that a gang with GangTerms::spare can
 // replace its broken nodes. The choice depends only on the holds in the clique, so the fleet stores
 // no choice. Private to placement.
 #pragma once

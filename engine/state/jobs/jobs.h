@@ -103,7 +103,7 @@ class Jobs {
     ready_.moved(tree_, account, from);
     waiting_.moved(tree_, account, from);
   }
-  // Sets Job::backoff; nullptr drops the refusal.
+  // Sets JobExtras::backoff. nullptr: drops the record of the scheduler's refusal.
   void set_backoff(Job& job, std::unique_ptr<Backoff> backoff);
   // If `awaits` is true, the job stays out of the queue until its account accepts jobs again.
   void await_resume(Job& job, bool awaits);
