@@ -111,7 +111,7 @@ class PassWalk {
   }
   // Blocks this job, because a budget has too little left for it (BudgetLooks).
   void block_by_budget(const Binding& rule, const state::Job& job);
-  // Records when the rule `minutes` or `budget` will allow the job that it stops now.
+  // Records when this rule on GPU-minutes or on a budget will allow the job that it stops now.
   void wait_for_minutes(const Binding& rule) {
     must(rule.allows_at > d_.s.now(), "a rule that stops a job allows it later");
     d_.set_minutes_due(std::min(d_.s.pass_due().minutes_ms, rule.allows_at));

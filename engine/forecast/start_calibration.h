@@ -33,8 +33,8 @@
 
 namespace subak {
 
-// The estimated start of a waiting job. The job starts most likely at `expected`, rarely before
-// `earliest`, and rarely after `latest`.
+// The estimated start of a waiting job. The job starts most likely at `expected_ms`, rarely before
+// `earliest_ms`, and rarely after `latest_ms`.
 struct ExpectedStart {
   // The interval and the most likely start, in ascending order.
   TimeMs earliest_ms = 0, expected_ms = 0, latest_ms = 0;
@@ -83,7 +83,7 @@ class StartCalibration {
   std::optional<ExpectedStart> started(JobId job, TimeMs t);
   // Drops a job that is gone without a start, or whose start is unknown.
   void forget(JobId job) { waiting_.erase(job); }
-  // Counts each job that still waits after its `latest` time as a miss, once. O(waiting jobs).
+  // Counts each job that still waits after its `latest_ms` as a miss, once. O(waiting jobs).
   void look(TimeMs t);
   // Returns the quantiles of all starts so far. The reference is valid until the next hit or miss.
   // The first call after a hit or miss computes the quantiles, O(limits::kMaxCalibrationOutcomes).

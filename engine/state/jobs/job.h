@@ -310,7 +310,8 @@ struct Job {
   bool runs_on() const;
   // True from the start of an attempt until the attempt is over.
   bool in_attempt() const { return active() || state == JobState::kRunning; }
-  // Returns a live pod that contradicts its gang; nullptr if no pod contradicts its gang.
+  // Returns a waiting pod with a rank that contradicts its gang (Pod::dispute); nullptr if there is
+  // none.
   const Pod* disputing() const;
   // If the gang has segments, which need the ranks of its pods: returns in words why these ranks
   // are not known, or are not unique. Empty: the ranks are known or not needed. O(pods log pods).
