@@ -173,10 +173,10 @@ class Engine {
   // `position` is the job's position in the order; 0: the position is not known. The call does not
   // read the queue. O(nodes).
   std::vector<Reason> reasons(JobId id, std::size_t position) const;
-  // Returns the main reason why a job waits; nullopt if the job does not wait. The result is the
-  // first of reasons() if that reason comes from the account's rules or from the cluster. Otherwise
-  // the result says whether there is room for the job now. The call costs O(depth) and one search
-  // for a placement. reasons() reads every node.
+  // Returns the main reason why a job or its pods wait. nullopt: the job does not wait, and has no
+  // more pods than ranks. The result is the first of reasons() if that reason comes from the
+  // account's rules or from the cluster. Otherwise the result says whether there is room for the
+  // job now. The call costs O(depth) and one search for a placement. reasons() reads every node.
   std::optional<Reason> first_reason(JobId id, std::size_t position) const;
   // Returns the shadow queue: the queue, and the jobs that the next pass would start, if every
   // namespace were enforced and all pods that wait outside Subak were gated. `view` has the pods

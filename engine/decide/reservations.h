@@ -27,10 +27,10 @@ bool may_reserve(const Decision& d, ClusterId cluster);
 // Ends the reservations of jobs that a rule of their accounts stops, and the reservations beyond
 // the policy's number. Returns true if it ended a reservation.
 bool give_up_stopped(Decision& d);
-// Chooses new nodes for each reservation that can no longer be kept: its nodes will not be free in
-// time, a node is gone or takes no pods, or a planned drain would begin too early. If there are no
-// new nodes, or a rule refuses them, the reservation ends. Returns true if there was such a
-// reservation.
+// Chooses new nodes for each reservation that can no longer be kept. Such a reservation has nodes
+// that will not be free in time, or a node that is gone or takes no pods. Or a planned drain of its
+// nodes would begin before the job ends. If there are no new nodes, or a rule refuses them, the
+// reservation ends. Returns true if there was such a reservation.
 bool mend(Decision& d, PassMemory& memory);
 // The result of reserve().
 enum class Reserving {

@@ -63,7 +63,8 @@ bool accepts_job(const State& s, AccountId leaf);
 // Returns the first promise of a quota that the job would break with these GPUs. Only a job that
 // cannot be preempted breaks a promise, if it would borrow GPUs that a quota guarantees. A job
 // within the quotas of its accounts breaks no promise. Returns nullopt if the job breaks no
-// promise, or if the policy does not reclaim. O(holds).
+// promise, if the policy does not reclaim, or if the product of some amount is not known yet.
+// O(holds).
 std::optional<Binding> broken_promise(const State& s, const state::Job& job,
                                       std::span<const ProductDemand> amounts);
 // True if the queued job would be within quota if it started now at its least cost.

@@ -81,8 +81,8 @@ struct Start {
   bool estimated = false;
 };
 // Returns the earliest start of a queued job before `before_ms`, by time limits alone. The start is
-// on nodes that are not reserved for another job, and the job ends before the planned drains of
-// these nodes. nullopt: there is no such start.
+// on nodes that are not reserved for another job and on which the scheduler has not refused the
+// job. The job ends before the planned drains of these nodes. nullopt: there is no such start.
 // The function makes one try for each time at which planned drains begin, at most
 // limits::kMaxDrainTimes, and a last try for later times. Each try costs O(log(ends of jobs))
 // placement searches, and O(nodes) more for each search.
