@@ -59,11 +59,11 @@ struct MigPlan {
 };
 
 // Returns the totals and the advice. MIG Manager changes whole nodes and needs free GPUs. So the
-// advice names only nodes that take new pods and are not `reserved`, and on which nothing is held
-// or claimed. A change that would let less of some profile start is never advised. The advice names
-// at most limits::kDefaultPageSize nodes. It compares amounts only: a job that waits for another
-// reason than GPUs, or that needs several slices on one node, may still wait. O(nodes *
-// configurations).
+// advice names only nodes that take new pods and are not `reserved`, without holds, claims,
+// unhealthy GPUs and shared GPUs. A change that would let less of some profile start is never
+// advised. The advice names at most limits::kDefaultPageSize nodes. It compares amounts only: a job
+// that waits for another reason than GPUs, or that needs several slices on one node, may still
+// wait. O(nodes * configurations).
 MigPlan mig_plan(const Fleet& fleet, ClusterId cluster, const MigDemand& waiting,
                  const std::set<NodeId>& reserved);
 

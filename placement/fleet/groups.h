@@ -116,8 +116,8 @@ class Domains {
   // Adds `change` to the milli-GPU held in the domain. Returns true if the domain became empty, or
   // if it was empty and no longer is.
   bool add_held(DomainIndex d, MilliGpu change);
-  // Sets whether the domain is held back for gangs. Such a domain must be empty, and all its nodes
-  // must be healthy (asserted).
+  // Sets whether the domain is held back for gangs. Such a domain must be empty, and at least two
+  // of its open nodes must have healthy GPUs (asserted).
   void set_left(DomainIndex d, bool left);
 
   // Aborts unless the members of each domain are in order and the counts agree with the domains.

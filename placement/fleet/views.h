@@ -27,8 +27,8 @@ struct DomainRow {
   // The installed and free amounts of its nodes, in milli-GPU.
   MilliGpu installed = 0, free = 0;
 };
-// Returns cliques in the order of first use, then nodes without a clique by id. A split node has
-// one row for each half. O(nodes).
+// Returns cliques in the order of first use. Then come, by id, nodes without a clique and nodes
+// with several NVLink domains inside. Such a node has one row for each of these domains. O(nodes).
 std::vector<DomainRow> domain_rows(const Fleet& fleet, ClusterId cluster);
 
 // Slices of one profile on one node.
