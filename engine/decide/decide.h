@@ -218,7 +218,8 @@ void leave_out_apart(Decision& d, JobId id);
 // attempt, the job waits again or is done.
 void finish_if_over(Decision& d, JobId id);
 // Updates a waiting job of pods: pods without a rank take free ranks, and the job is queued if and
-// only if its gang is complete. If no pod is left, the job ends with `cause`.
+// only if its gang is complete. If no pod is left, the job waits for its controller to recreate the
+// pods, or it ends with `cause`.
 void settle(Decision& d, JobId id, Cause cause = Cause::kVanished);
 // True if the job only has to wait for its turn. For a job of pods this means that all ranks are
 // present and agree, and that the job has an account.
@@ -249,7 +250,8 @@ void forget_namespaces(Decision& d, ClusterId id, const std::set<std::string>& l
 // Ends a job's holds whose time is over. A hold stays if, for example, no controller would recreate
 // its pod. In this case, a fact records that the time of the hold is over.
 void expire(Decision& d, const state::Job& job);
-// Ends the wait of a job because no pod came in time, or because its pause is over.
+// Ends the wait of a job because no pod came in time, or because its pause is over. An incomplete
+// job is then done. A paused job is queued, or incomplete if it lacks pods.
 void end_wait(Decision& d, const state::Job& job);
 
 // node_backoff.cc: records that the kubelet of the node rejected a pod of this shape. Subak then
@@ -261,9 +263,8 @@ void bar_node(Decision& d, NodeId node, const PodShape& shape, const Rejection& 
 // because of rejections, the function adds this cause to `spec.unfit`. Sets `spec.rejects` and
 // `spec.reported_unfit`. For a new node, `node` is 0.
 void set_rejections(const Decision& d, NodeId node, NodeSpec& spec);
-// Call it when an operator says that the node is repaired. Drops the node's backoffs and its count
-// of rejections, but not the scheduler's refusals. The node is fit again, unless its edge reports a
-// cause.
+// Call it when an operator says that the node is repaired. Drops the backoffs that the node has for
+// all jobs, and its count of rejections. The node is fit again, unless its edge reports a cause.
 void forgive_rejections(Decision& d, NodeId node, const EditStamp& edit);
 // node.cc: computes NodeSpec::unfit of the node again, from the cause that the edge reported and
 // from the rejections of pods (set_rejections()).
@@ -275,7 +276,8 @@ void clear_backoff(Decision& d, NodeId node, const PodShape& shape, JobId job);
 // avoids the node for this job. After refusals on two nodes, the job itself is paused for a while
 // (docs/design/0072). The function does nothing if this hold already had a refusal.
 void note_refusal(Decision& d, const state::Job& job, std::uint32_t rank, std::string_view words);
-// Drops all refusals of the job by the scheduler. A backoff of the job itself stays.
+// Drops all refusals of the job by the scheduler, and its count of backoffs. A job that is paused
+// because of refusals stays paused.
 void forget_refusals(Decision& d, JobId id);
 // True if the scheduler refused the job and this shape is new to the job: no pod of the job,
 // present or gone, has asked for it.
@@ -285,8 +287,8 @@ bool asks_anew(const Decision& d, const state::Job& job, const PodShape& shape);
 void job_changed(Decision& d, JobId id);
 // Ends the job's backoff and resets its count. Node backoffs stay.
 void retry(Decision& d, JobId id);
-// Call it when a node that takes pods has changed. Calls retry() for the jobs of the node's cluster
-// that the scheduler refused.
+// Call it when a node has changed. If the node takes pods, drops the scheduler's refusals on the
+// node, and calls retry() for the jobs of the cluster that the scheduler refused.
 void forgive_refusals(Decision& d, NodeId node);
 // Ends the node backoffs whose time is over, and deletes old records.
 void end_backoffs(Decision& d);
@@ -297,16 +299,17 @@ void end_cliques(Decision& d);
 // report as it is, even if the report says that the node has no GPUs.
 void end_unknown_gpus(Decision& d);
 
-// non_gpu_pod.cc: records that a non-GPU pod is on a node, which must exist.
+// non_gpu_pod.cc: records that a non-GPU pod is on a node, which must exist. Refuses the input if
+// the node has too many such pods.
 void see_non_gpu_pod(Decision& d, ClusterId cluster, const PodRecord& pod);
 // Removes the pod. Returns false if the pod was never seen.
 bool end_non_gpu_pod(Decision& d, ClusterId cluster, const std::string& uid);
-// Emits the sum of the node's non-GPU pods if it changed.
+// Emits the sum of the node's non-GPU pods if it changed and the cluster's list is complete.
 void sum_non_gpu_pods(Decision& d, NodeId node);
 
-// expected.cc: returns a rank of a starting job that has a hold for an expected pod with this pod's
-// request. The function prefers the rank that the pod asks for. nullopt: no rank has such a hold,
-// so the pod has to wait.
+// expected.cc: returns a rank of a starting job with a hold for an expected pod that is enough for
+// this pod: the same GPUs, and at least its CPU and memory. The function prefers the rank that the
+// pod asks for. nullopt: no rank has such a hold, so the pod has to wait.
 std::optional<std::uint32_t> kept_place(const Decision& d, const state::Job& job,
                                         const PodRecord& pod);
 // Returns the rank for a pod that joins the job. In a waiting gang, the result is the rank that the

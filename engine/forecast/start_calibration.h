@@ -8,11 +8,11 @@
 // says, by some factor. The intervals are conformal: each interval is the shortest range that
 // contains enough of the last ratios (actual wait + 10 min) / (forecast wait + 10 min). Source:
 // Vovk, Gammerman, Shafer, Algorithmic Learning in a Random World, 2005.
-// A start within its interval is a hit, and a start outside it is a miss. A job that still waits
-// after its interval is a miss too. Each hit and each miss changes the level: the part of the
-// ratios that an interval leaves out. So in the long run one in ten starts misses its interval,
-// even if the load changes. Source: Gibbs, Candes, Adaptive conformal inference under distribution
-// shift, NeurIPS 2021.
+// A start within its interval is a hit, and a start outside it is a miss. A start within a minute
+// after its estimate was made is neither. A job that still waits after its interval is a miss too.
+// Each hit and each miss changes the level: the part of the ratios that an interval leaves out. So
+// in the long run one in ten starts misses its interval, even if the load changes. Source: Gibbs,
+// Candes, Adaptive conformal inference under distribution shift, NeurIPS 2021.
 // An interval is the shortest such range, not the range around the median: most large errors are
 // late starts, so a range around the median would be longer.
 #pragma once
@@ -93,8 +93,8 @@ class StartCalibration {
 
   // Returns the stored form. Its `seq` is not set.
   CalibrationRecord record() const;
-  // Restores the stored form. Returns kInvalid, with the field "told_starts", if no
-  // StartCalibration can have written the record.
+  // Restores the stored form. Returns kInvalid if no StartCalibration can have written the record.
+  // The field of the error begins with "told_starts.".
   static Result<StartCalibration> from(const CalibrationRecord& record);
   // Drops each job for which `waits` returns false, because such a job is gone or not known.
   void forget_unless(const std::function<bool(JobId)>& waits);
