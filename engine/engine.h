@@ -179,12 +179,12 @@ class Engine {
   // job now. The call costs O(depth) and one search for a placement. reasons() reads every node.
   std::optional<Reason> first_reason(JobId id, std::size_t position) const;
   // Returns the shadow queue: the queue, and the jobs that the next pass would start, if every
-  // namespace were enforced and all pods that wait outside Subak were gated. `view` has the pods
-  // that wait outside Subak: it is a View of this engine, or of the engine from which this engine
-  // gets its facts. Returns at most `most` rows from `begin` on, at or below `account`. An empty
-  // path stands for all accounts. Returns nullopt if the numbers of jobs, nodes and pods add up to
-  // more than limits::kMaxShadowQueue. The first call for a state and a view costs O(state). Each
-  // row costs one search for a placement.
+  // namespace were enforced and all pods that wait outside Subak were gated. System namespaces are
+  // left out. `view` has the pods that wait outside Subak: it is a View of this engine, or of the
+  // engine from which this engine gets its facts. Returns at most `most` rows from `begin` on, at
+  // or below `account`. An empty path stands for all accounts. Returns nullopt if the numbers of
+  // jobs, nodes and pods add up to more than limits::kMaxShadowQueue. The first call for a state
+  // and a view costs O(state). Each row costs one search for a placement.
   std::optional<std::vector<ShadowRow>> shadow_queue(const View& view, std::string_view account,
                                                      std::size_t begin, std::size_t most) const;
   // Returns the usage of all pods that hold GPUs, by node, job and rank. O(these pods).

@@ -199,11 +199,12 @@ AccountId leaf_of(Decision& d, AccountId account, const std::string& user);
 void ask_stop(Decision& d, const state::Job& job, Cause cause, EditStamp by, TimeMs until_ms = 0);
 // Gives up an attempt that cannot continue. give_up() releases the holds of pods whose gate is
 // closed, and of ranks of API jobs whose pod does not exist yet. It asks the job's other pods to
-// end, except for pods that no controller would recreate. If some pods of an inferred gang already
-// run, these pods run on, and give_up() only calls part_unbound().
+// end, except for pods that no controller would recreate. If some pods of an inferred gang are
+// already bound, these pods run on, and give_up() only calls part_unbound().
 void give_up(Decision& d, JobId id, Cause cause);
 // Ends the hold (the "place") of an unbound pod that cannot use it, and gives up the attempt of the
-// pod's gang. If some pods of an inferred gang already run, only this pod leaves the gang (part()).
+// pod's gang. If some pods of an inferred gang are already bound, only this pod leaves the gang
+// (part()).
 void lose_place(Decision& d, JobId id, std::uint32_t rank, Cause cause);
 // Makes an unbound pod of an inferred gang a job of its own, and moves the pod's hold to that job.
 // If the pod has not come yet, the function releases the hold and returns none.
@@ -307,9 +308,9 @@ bool end_non_gpu_pod(Decision& d, ClusterId cluster, const std::string& uid);
 // Emits the sum of the node's non-GPU pods if it changed and the cluster's list is complete.
 void sum_non_gpu_pods(Decision& d, NodeId node);
 
-// expected.cc: returns a rank of a starting job with a hold for an expected pod that is enough for
-// this pod: the same GPUs, and at least its CPU and memory. The function prefers the rank that the
-// pod asks for. nullopt: no rank has such a hold, so the pod has to wait.
+// expected.cc: returns a rank of a starting job whose hold is for an expected pod and is enough for
+// this pod. Enough means the same GPUs, and at least the pod's CPU and memory. The function prefers
+// the rank that the pod asks for. nullopt: no rank has such a hold, so the pod has to wait.
 std::optional<std::uint32_t> kept_place(const Decision& d, const state::Job& job,
                                         const PodRecord& pod);
 // Returns the rank for a pod that joins the job. In a waiting gang, the result is the rank that the

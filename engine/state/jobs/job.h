@@ -305,8 +305,8 @@ struct Job {
   bool is_over() const { return overruns > 0 && run().started_ms != 0 && shape; }
   // True if the job needs effects (derive/effects.h).
   bool active() const { return state == JobState::kStarting || state == JobState::kEnding; }
-  // True for a starting inferred gang with some pods that already run. Subak never ends the running
-  // pods because of the other pods.
+  // True for a starting inferred gang with some pods that are already bound. Subak never ends the
+  // bound pods because of the other pods.
   bool runs_on() const;
   // True from the start of an attempt until the attempt is over.
   bool in_attempt() const { return active() || state == JobState::kRunning; }
