@@ -173,18 +173,18 @@ class Engine {
   // `position` is the job's position in the order; 0: the position is not known. The call does not
   // read the queue. O(nodes).
   std::vector<Reason> reasons(JobId id, std::size_t position) const;
-  // Returns the main reason why a job waits; nullopt if the job does not wait. The result is the
-  // first of reasons() if that reason comes from the account's rules or from the cluster. Otherwise
-  // the result says whether there is room for the job now. The call costs O(depth) and one search
-  // for a placement. reasons() reads every node.
+  // Returns the main reason why a job or its pods wait. nullopt: the job does not wait, and has no
+  // more pods than ranks. The result is the first of reasons() if that reason comes from the
+  // account's rules or from the cluster. Otherwise the result says whether there is room for the
+  // job now. The call costs O(depth) and one search for a placement. reasons() reads every node.
   std::optional<Reason> first_reason(JobId id, std::size_t position) const;
   // Returns the shadow queue: the queue, and the jobs that the next pass would start, if every
-  // namespace were enforced and all pods that wait outside Subak were gated. `view` has the pods
-  // that wait outside Subak: it is a View of this engine, or of the engine from which this engine
-  // gets its facts. Returns at most `most` rows from `begin` on, at or below `account`. An empty
-  // path stands for all accounts. Returns nullopt if the numbers of jobs, nodes and pods add up to
-  // more than limits::kMaxShadowQueue. The first call for a state and a view costs O(state). Each
-  // row costs one search for a placement.
+  // namespace were enforced and all pods that wait outside Subak were gated. System namespaces are
+  // left out. `view` has the pods that wait outside Subak: it is a View of this engine, or of the
+  // engine from which this engine gets its facts. Returns at most `most` rows from `begin` on, at
+  // or below `account`. An empty path stands for all accounts. Returns nullopt if the numbers of
+  // jobs, nodes and pods add up to more than limits::kMaxShadowQueue. The first call for a state
+  // and a view costs O(state). Each row costs one search for a placement.
   std::optional<std::vector<ShadowRow>> shadow_queue(const View& view, std::string_view account,
                                                      std::size_t begin, std::size_t most) const;
   // Returns the usage of all pods that hold GPUs, by node, job and rank. O(these pods).
@@ -198,13 +198,13 @@ class Engine {
   std::size_t live_size() const;
   // Returns the number of jobs in the state. Ended jobs count only while the engine remembers them.
   std::size_t count(JobState state) const;
-  // Returns the number of kinds of pods for which the searches of this engine have cached node
-  // filters.
+  // Returns the number of node filters that the searches of this engine have cached, one for each
+  // kind of pod.
   std::size_t filters() const;
   // Returns the free milli-GPU of the cluster on reserved nodes. O(reserved nodes).
   MilliGpu reserved_idle(ClusterId cluster) const;
-  // Returns the slices of a cluster by profile, and the MIG configuration that would serve more of
-  // what waits. O(queued jobs + nodes).
+  // Returns the slices of a cluster by profile, and the MIG configuration with which more waiting
+  // jobs could start. O(queued jobs + nodes).
   MigPlan mig_plan(ClusterId cluster) const;
   Survey survey() const;  // costs O(queued jobs + pods that hold GPUs + nodes), so call it rarely
 

@@ -15,14 +15,14 @@
 
 namespace subak {
 
-// What a caller asks of a timeline.
+// The request for a timeline: its nodes, its end and its size.
 struct PlanAsked {
   // The cluster. None: all clusters.
   ClusterId cluster;
   // The timeline shows only the domain, rack or node of this name. Empty: it shows all nodes.
   std::string domain;
-  // The end of the timeline. 0: the time when nine of ten jobs have ended, but at most
-  // limits::kPlanAheadMs ahead.
+  // The end of the timeline. 0: soon after nine of ten jobs have ended and all reserved starts have
+  // come, but at most limits::kPlanAheadMs ahead.
   TimeMs until_ms = 0;
   // The largest numbers of rows, of columns, of lanes of each kind in a row, and of jobs of each
   // kind. Each number is at least 1.

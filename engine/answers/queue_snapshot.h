@@ -1,9 +1,9 @@
 // Snapshots of the queue (`QueueSnapshot`): the order of the complete queue at one instant. A
-// QueueCopy is a copy of the inputs from which any thread can compute a snapshot.
+// `QueueCopy` has the inputs of the order, so that any thread can compute a snapshot.
 //
-// The position of one job depends on all jobs before it, because allocation grows with each of
-// them. So the position of one job requires the order of all jobs before it. A thread other than
-// the engine's computes the order, and readers use the snapshot (docs/design/0025).
+// The order of a job depends on the GPUs that the jobs before it would take. So even the position
+// of one job requires the order of all jobs before it. A thread other than the engine's computes
+// the order, and readers use the snapshot (docs/design/0025).
 #pragma once
 
 #include <cstddef>
@@ -24,11 +24,12 @@ namespace derive {
 void copy_queue(const State& s, QueueCopy& into);
 }
 
-// What another order of the queue depends on, beside the present state.
+// Rules and shares for a hypothetical order of the queue. Everything else is as in the present
+// state.
 struct OrderAsIf {
   // The policy whose order rule counts. nullptr: the policy in force.
   const Policy* policy = nullptr;
-  // Accounts that exist, with shares that they do not have. These shares also count for past usage.
+  // Existing accounts with hypothetical shares, which also count for past usage.
   std::vector<std::pair<AccountId, std::int64_t>> shares;
 };
 
@@ -62,8 +63,8 @@ class QueueSnapshot {
 
 // The inputs of the order at one instant: job classes, account tree and policy. The copy is
 // independent, so the engine continues while another thread computes the order. Reuse one object
-// for all copies, because a new copy then reuses its memory. If the object were freed, many small
-// pieces of free memory would slow down later allocations.
+// for all copies, because a new copy then reuses its memory. Freeing the object would fragment the
+// heap and slow down later allocations.
 // Threads: one at a time.
 class QueueCopy {
  public:

@@ -54,16 +54,18 @@ std::optional<Error> check_promises(const AccountTree& tree, const AccountSpec& 
                                     const std::vector<ProductDemand>& quota);
 
 // Checks that each hard budget of the spec covers what the account has spent in the present period
-// and what its running jobs may still spend. A new budget covers the running jobs alone.
+// and what its running jobs may still spend. A new budget has to cover only the running jobs.
 std::optional<Error> check_budgets(const State& s, const AccountSpec& spec);
 
-// Checks that each hard budget that the account would come below covers what its running jobs may
-// still spend. `parent`: the new parent of the account; `to`: its new path, for the error.
+// Call it before a move of the account. Checks that each hard budget of the new accounts above
+// covers what the account's running jobs may still spend. `parent`: the new parent of the account;
+// `to`: its new path, for the error.
 std::optional<Error> check_budgets_of_move(const State& s, AccountId id, AccountId parent,
                                            const std::string& to);
 
 // Checks that no other caller manages the account of this path (accounting/edit/managed_by.h). If
-// the edit overrides that, the function sets `overrides` to the mark.
+// another caller manages it and the edit overrides that, the function sets `overrides` to the
+// `managed-by` mark of that caller.
 struct ManagedEdit {
   std::string_view actor;
   bool override_managed = false;
@@ -71,8 +73,9 @@ struct ManagedEdit {
 std::optional<Error> check_manager(const AccountTree& tree, std::string_view path,
                                    const ManagedEdit& edit, std::string& overrides);
 
-// Warns in the reply of the reservations and claims that the facts of an edit would end or move
-// later. O(state), but only if there are such promises; a large state is not checked.
+// Adds a warning to the reply if the facts of an edit would end reservations or claims, or move
+// their starts later. In a large state, the function checks nothing, and the warning says so.
+// O(state), but only if there are reservations or claims.
 void warn_of_promises(Decision& d, const std::vector<fact::Body>& edit);
 
 // Returns why the account cannot be removed; empty: it can. `job`: a job of the account that is not

@@ -1,5 +1,6 @@
 // The decisions: one function for each kind of input, and the steps that several decisions share.
-// Each function sees a const state, and changes it only by Decision::emit() and tell().
+// Each function reads the state as const, and changes it only through Decision::emit().
+// Decision::tell() changes only the observed reports.
 //
 // Errors: Decision::refuse() refuses an input. The refusal is then the only fact of the input.
 // Threads: one at a time; all functions run inside Engine::apply.
@@ -20,13 +21,15 @@
 
 namespace subak::decide {
 
-// The cache of a pass. With the cache, the next pass looks only at changes. The cache does not
-// influence decisions: with an empty cache, a pass makes the same decisions.
+// The cache that one pass leaves for the next pass. With the cache, the next pass searches again
+// only for jobs whose inputs have changed. With an empty cache, a pass makes the same decisions,
+// but more slowly.
 struct PassMemory {
-  // One entry for each shape number: the fleet's freed_version(shape) at which the shape had no
-  // placement. A start takes GPUs, so it gives no room to other shapes. But non-GPU pods no longer
-  // have to leave CPU and memory free for the taken GPUs. So a start can give room to shapes with
-  // non-GPU pods, and only the versions of these shapes change with a start.
+  // Records the fleet's freed_version(shape) at which a shape had no placement; the index is the
+  // shape number. While the version stays the same, the shape still has no placement. A start
+  // changes only the versions of shapes with non-GPU pods. Such a shape may fit after a start:
+  // non-GPU pods leave CPU and memory free for free GPUs, but not for the GPUs that the start has
+  // taken.
   struct Blocked {
     // The serial of the shape. If the number now belongs to a shape with another serial, the entry
     // is void.
@@ -48,8 +51,8 @@ struct PassMemory {
     // With `account`: the rule stops jobs that ask for at least this much.
     MilliGpu least = 0;
   };
-  // The versions of the inputs of a cached result. If one of these versions has changed, the result
-  // is computed again.
+  // The versions of the inputs of a cached result. The pass computes the result again if one of
+  // these versions has changed.
   struct Point {
     // The versions of the fleet, of the account tree, and of the reserved nodes. 0: the result does
     // not depend on this input.
@@ -59,8 +62,8 @@ struct PassMemory {
   // The versions of the inputs of the last search for promised starts. If none of these versions
   // has changed, the pass skips the search.
   struct StartsPoint {
-    // Each number is the version of the input that it names. Versions are compared only for
-    // equality. The two other fields are rules of the policy.
+    // Each number is the version of the input that its name says. Versions are compared only for
+    // equality. `grace_ms` and `enforced` are settings of the policy about time limits.
     std::uint64_t freed = 0, structure = 0, reserved = 0, drains = 0, overruns = 0;
     DurationMs grace_ms = 0;
     bool enforced = false;
@@ -73,8 +76,8 @@ struct PassMemory {
   BlockedShapes blocked_for_all;
   // Shapes that had no placement on any node, reserved or not.
   BlockedShapes blocked_for_fill;
-  // The rules that a pass found if it stopped before it had tried all jobs. The next pass skips the
-  // jobs that these rules stop.
+  // The rules that the last pass found, if that pass ended before it had tried all jobs. The next
+  // pass skips the jobs that these rules stop.
   std::vector<BlockedByRule> blocked_by_rule;
   Point blocked_by_rule_at;
   // The version of State::reserved_nodes() for which the blocked shapes are valid.
@@ -113,11 +116,12 @@ void decide(Decision& d, const in::AcceptClock& i);
 void decide(Decision& d, const in::SetPolicy& i);
 // half_life.cc
 void decide(Decision& d, const in::HalfLifeRead& i);
-// Begins a change of the half-life again, if one is under way and the state has no second meters
-// for it, because the state comes from a checkpoint.
+// Call it when the service starts. Restarts a change of the half-life that is under way. A
+// checkpoint does not have the second meters of such a change, so a restored state has none.
 void begin_half_life_again(Decision& d);
-// Returns the policy to which an edit leads. An edit of the half-life begins or cancels a change if
-// there is usage. With other open days, months that are closed stay closed.
+// Returns the policy that an edit to `wanted` leads to. If jobs have used GPUs, a new half-life is
+// not in force at once: the edit begins or cancels a change of the half-life. If the edit changes
+// `monthOpenDays`, closed months stay closed.
 Policy policy_of_edit(const Decision& d, const Policy& wanted);
 // True if jobs hold or have held GPUs.
 bool has_usage(const State& s);
@@ -125,8 +129,8 @@ void decide(Decision& d, const in::Restarted& i);
 void decide(Decision& d, const in::CallDenied& i);
 // leap.cc
 void decide(Decision& d, const in::ClockWrong& i);
-// Records a leap of time: the service starts so long after the last fact that the clock may be
-// wrong.
+// Records a leap of time (state/leap.h) if the service starts so long after the last fact that its
+// clock may be wrong.
 void note_leap(Decision& d);
 // seen.cc
 void decide(Decision& d, const in::SeenUntil& i);
@@ -178,8 +182,8 @@ void remove_node(Decision& d, NodeId id, TimeMs at);
 
 // node.cc: releases holds on a node whose holds exceed its GPUs. Holds exceed the GPUs when a pod
 // was bound there without Subak, or when the node shrank. The function releases holds of pods with
-// a closed gate, the newest first, until the other holds fit. evict_overcommit() does nothing while
-// an edge sends a list, because objects that the list does not name may be gone.
+// a closed gate, the newest first, until the other holds fit. It does nothing while an edge sends a
+// list, because some pods on the node may be gone, and the list shows that only at its end.
 void evict_overcommit(Decision& d, NodeId node);
 
 // node.cc: begins the drains whose begin has come, and ends the drains whose end has come.
@@ -194,11 +198,13 @@ AccountId leaf_of(Decision& d, AccountId account, const std::string& user);
 // hold.
 void ask_stop(Decision& d, const state::Job& job, Cause cause, EditStamp by, TimeMs until_ms = 0);
 // Gives up an attempt that cannot continue. give_up() releases the holds of pods whose gate is
-// closed, and of ranks of API jobs whose pod does not exist yet. The function asks the job's other
-// pods to end, except for pods that no controller would recreate.
+// closed, and of ranks of API jobs whose pod does not exist yet. It asks the job's other pods to
+// end, except for pods that no controller would recreate. If some pods of an inferred gang are
+// already bound, these pods run on, and give_up() only calls part_unbound().
 void give_up(Decision& d, JobId id, Cause cause);
-// Ends the hold (the "place") of an unbound pod whose gate is open. The pod stays, but the attempt
-// of its gang cannot continue.
+// Ends the hold (the "place") of an unbound pod that cannot use it, and gives up the attempt of the
+// pod's gang. If some pods of an inferred gang are already bound, only this pod leaves the gang
+// (part()).
 void lose_place(Decision& d, JobId id, std::uint32_t rank, Cause cause);
 // Makes an unbound pod of an inferred gang a job of its own, and moves the pod's hold to that job.
 // If the pod has not come yet, the function releases the hold and returns none.
@@ -206,14 +212,15 @@ JobId part(Decision& d, JobId id, std::uint32_t rank);
 // Calls part() for all unbound pods, and gives up the attempts of the new jobs for this cause. The
 // function asks pods with an open gate to end.
 void part_unbound(Decision& d, JobId id, Cause cause);
-// Resizes an inferred gang when it waits again, because the gang must not wait for pods that became
-// jobs of their own.
+// Call it when an inferred gang waits again. Makes the gang smaller by the pods that became jobs of
+// their own, so that the gang does not wait for them.
 void leave_out_apart(Decision& d, JobId id);
 // Ends the attempt if none of its pods has a hold or still has to end. After the end of its
 // attempt, the job waits again or is done.
 void finish_if_over(Decision& d, JobId id);
 // Updates a waiting job of pods: pods without a rank take free ranks, and the job is queued if and
-// only if its gang is complete. If no pod is left, the job ends with `cause`.
+// only if its gang is complete. If no pod is left, the job waits for its controller to recreate the
+// pods, or it ends with `cause`.
 void settle(Decision& d, JobId id, Cause cause = Cause::kVanished);
 // True if the job only has to wait for its turn. For a job of pods this means that all ranks are
 // present and agree, and that the job has an account.
@@ -235,49 +242,54 @@ void assign_jobs(Decision& d, ClusterId cluster, const std::string& ns);
 // Queues the jobs that their accounts had not accepted, in the order of their ids, if the accounts
 // accept them now (derive::accepts_job).
 void resume_jobs(Decision& d);
-// The same, but the accounts take turns, so that none takes all places of a limit above. Returns
-// true if it queued a job. O(accounts with such jobs), and O(log jobs) for each job.
+// Does the same as resume_jobs(), but queues one job of each account in turn. So no account uses up
+// a limit of an account above it alone. Returns true if it queued a job. O(accounts with such
+// jobs), and O(log jobs) for each job.
 bool accept_jobs(Decision& d);
 // Removes the labels of the cluster's namespaces that are not among `listed`.
 void forget_namespaces(Decision& d, ClusterId id, const std::set<std::string>& listed);
 // Ends a job's holds whose time is over. A hold stays if, for example, no controller would recreate
 // its pod. In this case, a fact records that the time of the hold is over.
 void expire(Decision& d, const state::Job& job);
-// Ends the wait of a job because no pod came in time, or because its pause is over.
+// Ends the wait of a job because no pod came in time, or because its pause is over. An incomplete
+// job is then done. A paused job is queued, or incomplete if it lacks pods.
 void end_wait(Decision& d, const state::Job& job);
 
-// node_backoff.cc: records that the node rejected a pod of this shape. The node backs off for the
-// shape. Each rejection makes the backoff longer. After limits::kMaxRejections rejections within
-// limits::kRejectionsMs the node is unfit for all pods.
+// node_backoff.cc: records that the kubelet of the node rejected a pod of this shape. Subak then
+// places no pod of this shape on the node until the backoff ends. Each rejection makes the backoff
+// longer. After limits::kMaxRejections rejections within limits::kRejectionsMs the node is unfit
+// for all pods.
 void bar_node(Decision& d, NodeId node, const PodShape& shape, const Rejection& rejection);
-// Takes `spec.unfit` as the words of the edge. If the node is unfit because of rejections, adds
-// this cause to `spec.unfit`. Sets `spec.rejects` and `spec.reported_unfit`. For a new node, `node`
-// is 0.
+// Before the call, `spec.unfit` has only the cause that the edge reported. If the node is unfit
+// because of rejections, the function adds this cause to `spec.unfit`. Sets `spec.rejects` and
+// `spec.reported_unfit`. For a new node, `node` is 0.
 void set_rejections(const Decision& d, NodeId node, NodeSpec& spec);
-// An operator says that the node is repaired: drops its backoffs and its count of rejections. The
-// node is fit again, unless its edge reports a cause.
+// Call it when an operator says that the node is repaired. Drops the backoffs that the node has for
+// all jobs, and its count of rejections. The node is fit again, unless its edge reports a cause.
 void forgive_rejections(Decision& d, NodeId node, const EditStamp& edit);
-// node.cc: sets NodeSpec::unfit of the node again. The text has the words of the edge, and the
-// rejections of pods if the node is unfit because of them.
+// node.cc: computes NodeSpec::unfit of the node again, from the cause that the edge reported and
+// from the rejections of pods (set_rejections()).
 void renew_fitness(Decision& d, NodeId node, const EditStamp& edit = {});
 // Call it when a pod of this job and shape runs on the node. Drops the node's backoffs for the
 // shape. Backoffs that come from scheduler refusals of other jobs stay.
 void clear_backoff(Decision& d, NodeId node, const PodShape& shape, JobId job);
-// Records that the cluster's scheduler cannot bind this pod to the node of its hold. The node backs
-// off for the job. After refusals on two nodes, the job itself backs off (docs/design/0072). The
-// function does nothing if this hold already had a refusal.
+// Records that the cluster's scheduler cannot bind this pod to the node of its hold. Subak then
+// avoids the node for this job. After refusals on two nodes, the job itself is paused for a while
+// (docs/design/0072). The function does nothing if this hold already had a refusal.
 void note_refusal(Decision& d, const state::Job& job, std::uint32_t rank, std::string_view words);
-// Drops all refusals of the job by the scheduler. A backoff of the job itself stays.
+// Drops all refusals of the job by the scheduler, and its count of backoffs. A job that is paused
+// because of refusals stays paused.
 void forget_refusals(Decision& d, JobId id);
 // True if the scheduler refused the job and this shape is new to the job: no pod of the job,
 // present or gone, has asked for it.
 bool asks_anew(const Decision& d, const state::Job& job, const PodShape& shape);
-// Call it when the job's request has changed. Drops the job's refusals and queues the job at once.
+// Call it when the job's request has changed. Drops the job's refusals. If the job is paused
+// because of refusals, the function ends the pause at once.
 void job_changed(Decision& d, JobId id);
 // Ends the job's backoff and resets its count. Node backoffs stay.
 void retry(Decision& d, JobId id);
-// Call it when a node that takes pods has changed. Calls retry() for the jobs of the node's cluster
-// that the scheduler refused.
+// Call it when a node has changed. If the node takes pods, drops the scheduler's refusals on the
+// node, and calls retry() for the jobs of the cluster that the scheduler refused.
 void forgive_refusals(Decision& d, NodeId node);
 // Ends the node backoffs whose time is over, and deletes old records.
 void end_backoffs(Decision& d);
@@ -288,15 +300,17 @@ void end_cliques(Decision& d);
 // report as it is, even if the report says that the node has no GPUs.
 void end_unknown_gpus(Decision& d);
 
-// non_gpu_pod.cc: records that a non-GPU pod is on a node, which must exist.
+// non_gpu_pod.cc: records that a non-GPU pod is on a node, which must exist. Refuses the input if
+// the node has too many such pods.
 void see_non_gpu_pod(Decision& d, ClusterId cluster, const PodRecord& pod);
 // Removes the pod. Returns false if the pod was never seen.
 bool end_non_gpu_pod(Decision& d, ClusterId cluster, const std::string& uid);
-// Emits the sum of the node's non-GPU pods if it changed.
+// Emits the sum of the node's non-GPU pods if it changed and the cluster's list is complete.
 void sum_non_gpu_pods(Decision& d, NodeId node);
 
-// expected.cc: returns a rank that has a hold for an expected pod with this pod's request. If
-// possible, it is the pod's own rank. nullopt: no rank has such a hold, so the pod has to wait.
+// expected.cc: returns a rank of a starting job whose hold is for an expected pod and is enough for
+// this pod. Enough means the same GPUs, and at least the pod's CPU and memory. The function prefers
+// the rank that the pod asks for. nullopt: no rank has such a hold, so the pod has to wait.
 std::optional<std::uint32_t> kept_place(const Decision& d, const state::Job& job,
                                         const PodRecord& pod);
 // Returns the rank for a pod that joins the job. In a waiting gang, the result is the rank that the
@@ -316,12 +330,12 @@ void decide_early(Decision& d, ClusterId cluster, const std::string& node);
 // unmanaged_pod.cc: records whether the pod of the decided input waits outside Subak.
 void note_unmanaged(Decision& d);
 
-// seen.cc: returns the account of a pod. The pod's label names an account (`said`). The result is
-// this account if it is at or below the namespace's account, and else the namespace's account.
-// Returns kUnassigned if no account has the namespace.
+// seen.cc: returns the account of a pod of this namespace. `said`: the account that the pod's label
+// names. The result is this account if it is at or below the namespace's account, or else the
+// namespace's account. Returns kUnassigned if no account has the namespace.
 AccountId account_of(const Decision& d, ClusterId cluster, const std::string& ns,
                      const std::string& said);
-// Returns the pod that a cluster's edge names. If there is no such pod, the function refuses the
+// Returns the pod that a cluster's edge names. If no pod has this name, the function refuses the
 // input and returns nullopt.
 std::optional<state::PodPlace> find_named(Decision& d, const std::string& cluster,
                                           const PodRef& ref);
@@ -342,32 +356,36 @@ void charge(Decision& d, const state::Job& job, std::uint32_t rank, TimeMs to, U
 // the platform pays from the node's last heartbeat on.
 void charge_end(Decision& d, const state::Job& job, std::uint32_t rank, TimeMs to,
                 RowClock clock = RowClock::kService);
-// budgets.cc: makes the turns of budgets that are due. Asks jobs without a time limit to end if a
-// hard budget has no GPU time left for them in the next period.
+// budgets.cc: makes the turns of budgets that are due: it begins their next period, or prepares for
+// it (accounting/quota/account_budgets.h). If the policy has no default time limit, the function
+// also asks jobs without a time limit to end for which a hard budget has too little GPU time left.
 void turn_budgets(Decision& d);
-// budgets.cc: asks jobs without a time limit to end as long as running jobs may spend more than a
-// hard budget has. Call it after their planned ends have changed.
+// budgets.cc: asks jobs without a time limit to end, one by one, until no hard budget is overdrawn.
+// A budget is overdrawn if the running jobs may spend more until their planned ends than it has
+// left. Call the function after planned ends have changed.
 void keep_within_budgets(Decision& d);
-// budgets.cc: the same after an edit of the budgets of an account.
+// budgets.cc: call it after an edit of the budgets of an account. Does the same as
+// keep_within_budgets() if the policy has no default time limit, and nothing otherwise.
 void budgets_changed(Decision& d);
-// budgets.cc: records which budgets have reached 80 or 100 percent since the last input.
+// budgets.cc: records which budgets have reached 80 or 100 percent since the last call, at most
+// once in each minute.
 void note_reached(Decision& d);
 // budgets.cc
 void decide(Decision& d, const in::TellCivilEnds& i);
-// budgets.cc: true if all hard budgets have room for the job, which state::ends_by_budget() holds
-// for, until its planned end after this number of overruns.
+// budgets.cc: true if all hard budgets have enough GPU time for the job until its planned end after
+// this number of overruns. Requires that state::ends_by_budget() is true for the job.
 bool budgets_allow_longer(const State& s, const state::Job& job, std::uint32_t overruns);
-// budgets.cc: warns in the reply of each hard budget of the account, and of accounts above, that
-// has less than a tenth left.
+// budgets.cc: adds a warning to the reply for each hard budget that has less than a tenth left. The
+// budgets of the account and of all accounts above it count.
 void warn_of_budgets(Decision& d, AccountId account);
 // refund.cc: refunds to the payer the part of the row `whole` that lies in [from, to). The platform
 // pays for this part, because the GPUs were not free. `charged`: the number of the row's fact.
 // Priority does not change: the account has used the GPUs.
 void refund(Decision& d, std::uint64_t charged, const LedgerRow& whole, TimeMs from, TimeMs to);
 // Refunds the work that a pod has lost, if it ended because of a preemption or a lost node: at most
-// the last Policy::refund_lost_work_ms. `cause`: the cause of the pod's end. Call it when the pod
-// is charged, and before its end. It refunds rows of the present decision only. So no refund goes
-// back beyond a midnight up to which the pod was charged before.
+// the last Policy::refund_lost_work_ms. `cause`: the cause of the pod's end. Call it after the pod
+// is charged, and before its end. The function refunds only rows that the present decision has
+// written. Rows of earlier decisions are not refunded.
 void refund_lost_work(Decision& d, const state::Job& job, std::uint32_t rank, Cause cause);
 // Writes a NodeBilled fact of each node for each UTC midnight that has passed, but at most for the
 // last limits::kMaxClosedDays + 1 midnights.
@@ -380,10 +398,12 @@ void close_rows(Decision& d);
 // account_warnings.cc: warns about account settings that are valid but are probably a mistake.
 // `tree`: the tree before the edit. After an edit of several accounts: the tree after the edit.
 void warn_of(Decision& d, const AccountTree& tree, const AccountSpec& spec);
-// account_warnings.cc: if an edit leaves more GPUs of the account above its quota, names the jobs
-// that hold them, the latest start first. `quota`: the account's quota after the edit.
+// account_warnings.cc: warns if an edit of the quota leaves more of the account's GPUs beyond
+// quota. The warning names the jobs that hold these GPUs, the latest start first. `quota`: the
+// account's quota after the edit.
 void warn_of_borrowers(Decision& d, AccountId id, std::span<const ProductDemand> quota);
-// account_warnings.cc: the same for a move of the account. `after`: the tree after the move.
+// account_warnings.cc: gives the same warning for a move of the account. `after`: the tree after
+// the move.
 void warn_of_move(Decision& d, AccountId id, const AccountTree& after);
 
 }  // namespace subak::decide

@@ -1,8 +1,8 @@
-// The decision on one input. A Decision shows the state and the observed reports as const. emit()
-// adds a fact, which changes the state. tell() applies a note, which changes only the observed
-// reports. Both take effect at once. After a change, ids stay valid. References to jobs and
-// clusters stay valid as state/jobs/jobs.h and state/clusters.h say. Other references become
-// invalid.
+// The decision on one input, while the engine makes it. A Decision gives const access to the state
+// and to the observed reports. emit() adds a fact, which changes the state. tell() applies a note,
+// which changes only the observed reports. Both take effect at once. After a change, ids stay
+// valid. References to jobs and clusters stay valid as state/jobs/jobs.h and state/clusters.h say.
+// Other references become invalid.
 //
 // Each file of decide/ has the functions of one subject, which take a Decision. There is one
 // function decide(d, input) for each kind of input. Other functions are steps that several
@@ -26,9 +26,10 @@ namespace subak::decide {
 
 class Decision {
  public:
-  // `call` and `hash`: the method and the content digest that belong to the request id; 0 if no
-  // request id counts. `find` is the search with its cache; the cache does not influence decisions.
-  // State, observed reports, search and input must outlive the decision.
+  // `call` and `hash`: the method of the request and the digest of its content, which the request
+  // id stands for. Both are 0 if the input has no request id that counts. `find` is the search with
+  // its cache; the cache does not influence decisions. State, observed reports, search and input
+  // must outlive the decision.
   Decision(State& state, Observed& seen, Search& find, const Input& in, Method call = Method::kNone,
            std::uint64_t hash = 0)
       : s(state),
@@ -79,8 +80,8 @@ class Decision {
   const TimeMs before_ms;
   // The outcome that the caller of Engine::apply() gets. The decision fills it step by step.
   ApplyOutcome out;
-  // True: this input repeats the report of an earlier input, and its times are already by the
-  // service's clock.
+  // True while the engine decides on an early report (state::EarlyPods), whose times are already
+  // converted to the service's clock.
   bool retold = false;
 
  private:

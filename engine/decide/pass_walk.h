@@ -39,8 +39,10 @@ struct Work {
   }
 };
 
-// Bounds the looks at jobs that budgets stop. A shorter job may fit, so one job alone is blocked.
-// After limits::kMaxBudgetLooks jobs of a budget, all jobs that it counts are blocked.
+// Bounds how many jobs a walk tries for each budget that has too little left. The first jobs are
+// blocked one by one, because a shorter job may still fit. After limits::kMaxBudgetLooks jobs, a
+// budget of all products blocks its whole account. A budget of one product then blocks the job
+// class of each job that it stops.
 class BudgetLooks {
  public:
   // Call it for a job that a budget stops in its turn.
@@ -51,9 +53,9 @@ class BudgetLooks {
   std::map<std::pair<AccountId, ProductId>, int> looks_;
 };
 
-// One walk down the account tree. Only shapes that have a placement outside the reserved nodes take
-// part. The set of these shapes must not depend on earlier searches, because the order compares
-// accounts by their next jobs.
+// One walk down the account tree. Only jobs whose shape has a placement outside the reserved nodes
+// take part. The walk finds these shapes before it begins, because the order compares accounts by
+// their next jobs.
 class PassWalk {
  public:
   // The walk searches for placements outside `reserved_nodes`, which must outlive the walk.
@@ -64,11 +66,12 @@ class PassWalk {
 
   std::optional<JobId> next() { return pass_.next(); }
   void started(JobId id, AccountId leaf) { pass_.started(id, leaf); }
+  // Call it when the shape has no placement. Records this, and blocks the shape for this walk.
   void no_place(ShapeId shape);
-  // Call it when one shape has no placement. The function searches placements for the other shapes
-  // until one shape has a placement. It blocks the shapes that have no placement. A start takes
-  // room from several shapes at once. To find each of these shapes in its turn would cost one walk
-  // through the order for each shape.
+  // Call it when one shape has no placement. A start often takes the room of several shapes at
+  // once. The function therefore searches placements for the other shapes too, and blocks each
+  // shape without a placement. It ends at the first shape that has a placement. Without it, the
+  // walk would find these shapes one by one, with one walk through the order for each.
   void block_others(Work& work);
   // Call it for a job that has no placement and that would end at `end_ms`. Returns true if nodes
   // that will be drained before that time are the only obstacle. In this case, the walk skips the
@@ -88,13 +91,13 @@ class PassWalk {
   bool may_fit_now() const;
   void skip_line(JobId id) { pass_.block_line(id); }
   void skip_job(JobId id) { pass_.block_job(id); }
-  // Call it for a job in its turn that has this placement. Returns true if the job's turn came as
-  // that of a job within quota, but the job would borrow on the product of the placement. This
-  // happens if the quota covers the job only on other products. Then the job's class waits for its
-  // turn among the classes that borrow.
+  // Call it for a job in its turn that has this placement. Returns true if the job had its turn as
+  // a job within quota, but would borrow on the product of the placement. This happens if the quota
+  // covers the job only on other products. Then the job's class waits for its turn among the
+  // classes that borrow.
   bool wait_to_borrow(const state::Job& job, const Placement& placement);
-  // True if the policy allows claims, and some shape may have been found to have no placement since
-  // looked_for_claims() was called.
+  // True if some job may claim, and the walk has found a shape without a placement since the last
+  // call of looked_for_claims().
   bool may_have_new_claimants() const { return newly_blocked_ && may_claim_; }
   void looked_for_claims() { newly_blocked_ = false; }
   // Blocks the job class of the job, because a rule that stops one job of a leaf and shape stops
@@ -106,10 +109,9 @@ class PassWalk {
     stopped_.by_promise.emplace(job.leaf, job.shape);
     pass_.block_job(job.id);
   }
-  // Blocks this job, because a budget has too little left for it. Shorter jobs of the account may
-  // fit. After limits::kMaxBudgetLooks jobs, it blocks all jobs that the budget counts.
+  // Blocks this job, because a budget has too little left for it (BudgetLooks).
   void block_by_budget(const Binding& rule, const state::Job& job);
-  // Records when the rule `minutes` or `budget` will allow the job that it stops now.
+  // Records when this rule on GPU-minutes or on a budget will allow the job that it stops now.
   void wait_for_minutes(const Binding& rule) {
     must(rule.allows_at > d_.s.now(), "a rule that stops a job allows it later");
     d_.set_minutes_due(std::min(d_.s.pass_due().minutes_ms, rule.allows_at));

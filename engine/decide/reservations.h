@@ -27,8 +27,10 @@ bool may_reserve(const Decision& d, ClusterId cluster);
 // Ends the reservations of jobs that a rule of their accounts stops, and the reservations beyond
 // the policy's number. Returns true if it ended a reservation.
 bool give_up_stopped(Decision& d);
-// Chooses new nodes for each reservation whose nodes will not be free in time, or that has a node
-// that is gone or takes no pods. Returns true if there was such a reservation.
+// Chooses new nodes for each reservation that can no longer be kept. Such a reservation has nodes
+// that will not be free in time, or a node that is gone or takes no pods. Or a planned drain of its
+// nodes would begin before the job ends. If there are no new nodes, or a rule refuses them, the
+// reservation ends. Returns true if there was such a reservation.
 bool mend(Decision& d, PassMemory& memory);
 // The result of reserve().
 enum class Reserving {
@@ -56,6 +58,7 @@ void choose_estimates(Decision& d);
 // only make other nodes worse.
 void pull(Decision& d, PassMemory& memory);
 // Ends a reservation whose nodes are free although its job still has no placement on them.
+// `blocked_by_rule`: a rule of the job's accounts is the reason.
 void cancel_reservation(Decision& d, const state::Reservation& r, bool blocked_by_rule);
 
 }  // namespace subak::decide

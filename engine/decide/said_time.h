@@ -29,15 +29,15 @@ struct Sign {
   DurationMs behind_ms = 0;
 };
 
-// Returns the evidence of a launcher that says at `said`, by its clock, that the pod exists. If the
-// error of that clock is not known, the report counts as immediate, so it shows how far the clock
-// is behind. While an edge lists the cluster, the report does not count as immediate, because it
-// may be old.
+// Returns the evidence from a launcher's report that the pod existed at `said`, by the launcher's
+// clock. If the input does not say what that clock shows now, the function assumes that the
+// launcher reports at once. The delay of the report is then the error of the clock. While an edge
+// lists the cluster, the function does not assume this, because the report may be old.
 Sign sign_of(const Decision& d, ClusterId cluster, TimeMs said);
 
-// Returns the evidence for a pod that the cluster's objects show as running. If the error of the
-// node's clock is not known, a start before the scheduler's binding shows by how much the clock is
-// behind at least.
+// Returns the evidence from a PodRecord that shows the pod as running. The node's clock gives the
+// time at which the pod started, and may be wrong. If that time is before the scheduler's binding
+// of the pod, the node's clock is behind by at least the difference.
 Sign sign_of(const Decision& d, const PodRecord& pod);
 
 // The end of a pod, and the clock that measured it.
@@ -49,9 +49,10 @@ struct End {
 };
 
 // Returns the end of a bound pod that ended at `said` by the reporter's clock. If `said` is 0, no
-// time was reported. An end before the last sign of the pod is impossible. The result is then the
-// present time, because the reporter's clock was set meanwhile. But if `cause` is kVanished, the
-// result is the last sign: for such a pod, `said` is only when the reporter was last up to date.
+// time was reported, and the result is the present time. A pod cannot end before the last evidence
+// that it exists (Pod::seen_ms). If `said` is before that time, the reporter's clock was set
+// meanwhile, and the result is the present time. For the cause kVanished, the result is then
+// Pod::seen_ms, because `said` is only the time when the reporter was last up to date.
 End end_of(const Decision& d, const state::Pod& pod, TimeMs said, Cause cause);
 
 }  // namespace subak::decide

@@ -31,10 +31,10 @@ std::optional<Binding> stopped_once_gone(const State& s, const state::Claim& cla
 // Returns the rule that stops the claimant now. Other claims count as held only while one of this
 // claim's own victims has not ended.
 std::optional<Binding> stopped_now(const State& s, const state::Claim& claim);
-// True if the claimant still has the right to its claim (ClaimRight). A claim by quota has the
-// right while the account's quota covers everything that jobs of the account claim by quota. GPUs
-// that the account has borrowed meanwhile do not count. A claim by class has the right while its
-// priority class still preempts.
+// True if the claimant still has the right to its claim (ClaimRight). For a claim by quota, the
+// nearest account with a quota counts, from the claimant's account up. Its quota must cover all
+// GPUs that its jobs claim by quota. GPUs that the account has borrowed meanwhile do not count. A
+// claim by class needs a priority class that still preempts.
 bool is_entitled(const State& s, const state::Claim& claim);
 
 // Returns the reason why the claimant waits: the jobs whose GPUs it gets, and the time from which
@@ -50,8 +50,8 @@ std::vector<ClaimRow> claim_rows(const State& s, std::string_view account);
 TimeMs first_due(const State& s);
 // Returns when the next victim may be asked to end; nullopt if no victim is left to ask.
 std::optional<TimeMs> next_ask(const State& s);
-// True if the victim may be asked to end at `now`: it is in the attempt that was claimed, its
-// minimum run is over, and it is not ending.
+// True if the victim may be asked to end at `now`. It must be in the attempt that was claimed, and
+// its minimum run must be over. In addition, it must still be preemptible, and not be ending.
 bool may_ask(const State& s, const state::Claim::Victim& victim, TimeMs now);
 // True if some victim of the claim was asked to end, has ended, or can no longer be asked.
 bool any_asked(const State& s, const state::Claim& claim);

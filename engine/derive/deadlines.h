@@ -26,7 +26,8 @@ struct DueRow {
 // complete. Without a complete list, Subak does not know which pods are gone. O(log pods).
 std::optional<DueRow> next_row(const State& s, ClusterId cluster);
 
-// Returns the first hold that ends, in clusters whose list is complete.
+// Returns the earliest deadline of a job (Job::until_ms), such as the end of its hold or of its
+// pause, with that job. Only clusters whose list is complete count.
 std::optional<std::pair<TimeMs, JobId>> next_hold_end(const State& s);
 
 // Returns the earliest time at which Subak has to ask a job to end, or a job reaches its planned
@@ -36,10 +37,12 @@ std::optional<std::pair<TimeMs, JobId>> next_end(const State& s);
 
 // Returns the next deadline. nullopt: nothing changes without an input. O(clusters). The next
 // deadline is the earliest of these times:
-//   - the end of a job (next_end()), or the end of a hold
+//   - the end of a job (next_end()), or the deadline of a job (next_hold_end())
+//   - when Subak may ask the victim of a claim to end (next_ask())
 //   - the end of a node backoff
 //   - the begin or end of a drain
 //   - the removal of a node from its former clique
+//   - when the GPUs of a node have been unknown for limits::kGpusUnknownMs
 //   - the end of a day, or a due ledger row
 //   - when the GPU-minutes in flight have fallen far enough for a waiting job
 //   - when a budget has room again for a waiting job

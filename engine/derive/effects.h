@@ -12,8 +12,9 @@
 
 namespace subak::derive {
 
-// True if the job is ending and this pod has to go. A pod with a closed gate stays for the next
-// attempt, unless a person ends the job for good.
+// True if the job is ending and this pod has to end: it holds GPUs, or it has a rank and an open
+// gate. The job's other pods stay for the next attempt. If the job ends for good, each live pod has
+// to end.
 bool must_go(const state::Job& job, std::uint32_t rank);
 // Returns the effect of one job. nullopt: the job needs no effect.
 std::optional<Effect> effect_of(const State& s, const state::Job& job);

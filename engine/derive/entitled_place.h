@@ -1,5 +1,5 @@
-// Finds placements that the rules of the job's accounts allow ("entitled places"). A pass and the
-// reasons use the same check.
+// Finds placements that the rules of the job's accounts allow ("entitled places"). A pass uses
+// these functions to start jobs, and explanations use them to say why a job waits.
 // Threads: one at a time; pure functions, except for the search's cache, which does not change
 // results.
 #pragma once
@@ -26,12 +26,12 @@ struct EntitledPlace {
   bool refused = false;
 };
 
-// Says what a job without a fixed product borrows if it starts on some product. The best value is
-// first.
+// Says what a job that accepts several products borrows if it starts on one of them. The best value
+// is first.
 enum class Borrowing {
   kNone,        // the job's quota covers it on this product
-  kUnpromised,  // the job borrows, but enough GPUs stay idle for all unused quotas by name
-  kPromised,    // the job borrows GPUs that another account owns by name
+  kUnpromised,  // the job borrows, but enough GPUs stay idle for all unused named quotas
+  kPromised,    // the job borrows GPUs that the named quota of another account covers
 };
 
 // Finds the best placement for the job in the present fleet, without nodes that are reserved for
@@ -43,8 +43,8 @@ enum class Borrowing {
 // jobs with the same pods (docs/design/0072).
 EntitledPlace find_entitled(const State& s, Search& search, const ReservedNodes& reserved,
                             const state::Job& job);
-// Returns the rule that stops the queued job on any placement. The rules are checked for the least
-// that the job can cost. nullopt: no rule stops it.
+// Returns a rule that stops the queued job on every placement: a rule that refuses even the least
+// that the job can cost. nullopt: there is no such rule.
 std::optional<Binding> stopped(const State& s, const state::Job& job, Asking asking);
 // Returns the first rule that stops the demand from starting now. The rule belongs to an account on
 // the path of the demand's leaf (kStart or kAmounts), or it is the `lend` of another account.
@@ -55,7 +55,7 @@ std::optional<Binding> first_rule(const State& s, const Demand& demand, Asking a
 std::optional<Binding> first_rule(const State& s, const state::Job& job,
                                   std::span<const ProductDemand> amounts, Asking asking);
 // Returns the first limit on waiting jobs that is reached on the path of `leaf`, the account of a
-// new job. `new_user`: the job is of a user of `leaf` who has no account yet. O(depth).
+// new job. `new_user`: the job's user is below `leaf`, but is not in the tree yet. O(depth).
 std::optional<Binding> queue_limit(const State& s, AccountId leaf, bool new_user = false);
 // True if all accounts on the path accept a further job of `leaf`: none drains, and no limit on
 // waiting jobs is reached. O(depth).
@@ -63,7 +63,8 @@ bool accepts_job(const State& s, AccountId leaf);
 // Returns the first promise of a quota that the job would break with these GPUs. Only a job that
 // cannot be preempted breaks a promise, if it would borrow GPUs that a quota guarantees. A job
 // within the quotas of its accounts breaks no promise. Returns nullopt if the job breaks no
-// promise, or if the policy does not reclaim. O(holds).
+// promise, if the policy does not reclaim, or if the product of some amount is not known yet.
+// O(holds).
 std::optional<Binding> broken_promise(const State& s, const state::Job& job,
                                       std::span<const ProductDemand> amounts);
 // True if the queued job would be within quota if it started now at its least cost.

@@ -1,10 +1,10 @@
-// Finds where and when a job that does not fit now can start, and which jobs may not use these
-// nodes until the start (docs/design/0043).
+// Finds nodes and a start time for a job that does not fit now. Says which other jobs may use these
+// nodes before that start (docs/design/0043).
 //
 // A reservation names whole nodes, and the time at which the last job on these nodes will have
-// ended by its time limit. A node is in one reservation at most. If there is no start that follows
-// from trusted time limits alone, the start cannot be promised. The reservation then takes the
-// nodes on which jobs hold the fewest GPUs, and its start is an estimate.
+// ended by its time limit. A node is in one reservation at most. A start is promised if it follows
+// from trusted time limits alone. If there is no such start, the reservation takes the nodes on
+// which jobs hold the fewest GPUs, and its start is an estimate.
 //
 // Another job may use a reserved node if, by its trusted time limit, it ends within half of the
 // time until the reserved start. Most jobs end well before their limits, so reserved nodes are
@@ -81,11 +81,11 @@ struct Start {
   bool estimated = false;
 };
 // Returns the earliest start of a queued job before `before_ms`, by time limits alone. The start is
-// on nodes that are not reserved for another job, and the job ends before the planned drains of
-// these nodes. nullopt: there is no such start.
+// on nodes that are not reserved for another job and on which the scheduler has not refused the
+// job. The job ends before the planned drains of these nodes. nullopt: there is no such start.
 // The function makes one try for each time at which planned drains begin, at most
-// limits::kMaxDrainTimes, and a last try for later times. Cost of a try: O(log(ends of jobs))
-// placement searches, and O(nodes) besides each search.
+// limits::kMaxDrainTimes, and a last try for later times. Each try costs O(log(ends of jobs))
+// placement searches, and O(nodes) more for each search.
 std::optional<Start> promised_start(const State& s, Search& search, const state::Job& job,
                                     TimeMs before_ms);
 // Returns the start on the nodes where jobs hold the fewest GPUs, among the nodes that could serve
@@ -102,22 +102,21 @@ bool is_unknown(const State& s, NodeId node);
 // place pods on it (Fleet::takes_pods()). If all pods of the job ask for GPUs, each node must also
 // have GPUs.
 bool may_stay(const State& s, const state::Reservation& r);
-// True if the job would end before the planned drain of each node that has one. The job would start
-// at `start_ms`, or when the node is free if that is later.
+// True if the job would end before each planned drain of these nodes. The function assumes that the
+// job starts at `start_ms`, or when the node is free if that is later.
 bool gone_before_drains(const State& s, const state::Job& job, const std::vector<NodeId>& nodes,
                         TimeMs start_ms);
 
 // Marks in `reserved` the nodes that other jobs of the job's cluster have reserved.
 void reserve_for_others(const State& s, JobId job, ReservedNodes& reserved);
-// Returns the nodes whose planned drain begins before `end_ms`. A job that ends at `end_ms` must
-// not start on these nodes.
+// Returns the nodes whose planned drain begins before `end_ms`. A job that would end at `end_ms`
+// may not start on these nodes.
 ReservedNodes draining_before(const State& s, TimeMs end_ms);
 
-// The nodes that a job may not use if it starts now. These nodes depend on when the job ends: they
-// are the nodes that are drained before that time, and a part of the reserved nodes. If several
-// jobs may not use the same nodes, they share one set, which the first call makes. The state must
-// outlive the object. A returned set is valid until a reservation changes. No reservation may be
-// added while the object exists.
+// The nodes that a job may not use if it starts now: nodes that will be drained before the job
+// ends, and a part of the reserved nodes. Jobs that end at nearly the same time share one set of
+// nodes, which the first call computes. The state must outlive the object. A returned set is valid
+// until a reservation changes. No reservation may be added while the object exists.
 class ReservedUntil {
  public:
   enum class Part {

@@ -19,7 +19,8 @@ struct ViewMemo {
   std::shared_ptr<const AccountsView> accounts;
   // AccountTree::structure_version() of `accounts`.
   std::uint64_t accounts_version = 0;
-  // How many of AccountNames::left() `accounts` knows.
+  // How many paths of AccountNames::left() were already removed from `accounts`. These are the old
+  // paths of accounts that moved.
   std::size_t left_paths = 0;
   // For each cluster: the configured MIG slices by profile, the most GPUs on one node by product,
   // and LargestNode. All three depend on every node, so view() makes them again only when
@@ -27,10 +28,11 @@ struct ViewMemo {
   std::map<ClusterId, std::map<std::string, std::int64_t>> slices;
   std::map<ClusterId, std::map<std::string, std::int64_t>> node_gpus;
   std::map<ClusterId, LargestNode> largest;
-  // The most GPUs of one container by product, for each cluster. It depends on every node too.
+  // The most GPUs of one container by product, for each cluster. This map depends on every node
+  // too.
   std::map<ClusterId, std::map<std::string, std::int64_t>> container_gpus;
   std::uint64_t nodes_version = 0;
-  // The result of Fleet::totals(), and the version of the fleet for it.
+  // The result of Fleet::totals(), and Fleet::totals_version() at that time.
   std::vector<ProductTotals> totals;
   std::uint64_t totals_version = 0;
 };

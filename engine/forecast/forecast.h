@@ -79,8 +79,8 @@ class Forecast {
     TimeMs end_ms = 0;
     // The range of the job's places in the list of all places. places() reads this range.
     std::uint32_t first_place = 0, places = 0;
-    // True: the start depends on an assumed run time. In this case, a job with an assumed run time
-    // or start ends at the same time, or has ended earlier on one of the nodes.
+    // True: the start depends on an assumed run time, because the job waits for the end of a job
+    // with an assumed run time or start. That job ends at `at_ms`, or earlier on one of the nodes.
     bool assumed = false;
     // True: the job's own run time is assumed.
     bool run_assumed = false;

@@ -1,5 +1,6 @@
-// A state that has the same facts as another one, but had another half-life from the start. A
-// change of the half-life needs its meters (docs/design/0108).
+// Computes the meters that all accounts would have if the half-life had been another one from the
+// first fact on. A change of the half-life needs these meters (docs/design/0108). The class applies
+// all facts again to a second state.
 // Threads: one at a time.
 #pragma once
 
@@ -24,7 +25,7 @@ class HalfLifeFold {
   HalfLifeFold& operator=(const HalfLifeFold&) = delete;
 
   // Applies the next fact of the log. The first fact has number 1, and no fact may be left out
-  // (asserted). Facts that set a half-life or meters change neither here.
+  // (asserted). The half-life of a fact is ignored, and so are facts with meters.
   void fold(Fact fact);
   // Returns the number of the last fact; 0: there was none.
   std::uint64_t seq() const;

@@ -12,21 +12,25 @@ namespace subak::derive {
 // Returns the runs that ended by themselves or were cancelled, the earliest first. The state no
 // longer knows older runs. O(ended jobs).
 std::vector<EndedRun> ended_runs(const State& s);
-// Predicts at `t` the run time of every job that has not ended, from these ended runs.
+// Predicts at `t` the run time of every job that has not ended, from these ended runs. O(jobs).
+//
 // Jobs have the same template if account, user, request, and the name without its digits are equal.
 // The prediction uses the last two runs of the job's template. If the template has no runs, the
-// prediction uses the last two runs of the same account, user and request. For a job with a time
-// limit, the prediction is a part of this limit: the part that these runs used of their own limits
-// on average. For a job without a time limit, the prediction is the mean run time of these runs.
-// If there are no such runs, the prediction is the job's limit. For a job without a limit it is the
-// policy's default limit, if this differs from Subak's own default. If it does not differ, the run
-// time is assumed (RunTime). The prediction is never longer than a trusted limit
-// (state::trusts_limit). If the job has already run for longer than the prediction, the prediction
-// doubles until it exceeds the time already run. The prediction never goes beyond the end of an
-// enforced limit. A job that is ending is predicted to end in limits::kEndingMs. O(jobs). Source of
-// the last two runs of the same user: Tsafrir, Etsion, Feitelson, IEEE TPDS 18 (2007), 789. The
-// prediction uses a part of the limit, because a user's limits differ from job to job, but the part
-// that jobs use stays similar.
+// prediction uses the last two runs of the same account, user and request:
+//   - For a job with a time limit, the prediction is a part of this limit: the part that these runs
+//     used of their own limits on average. A user's limits differ from job to job, but the part
+//     that the jobs use stays similar.
+//   - For a job without a time limit, the prediction is the mean run time of these runs.
+// If there are no such runs, the prediction is the job's limit, or else its default limit
+// (state::default_limit). If the job has no limit, and the default is missing or equal to
+// limits::kGuessedRunMs, the run time is assumed (RunTime).
+//
+// The prediction is never longer than a trusted limit (state::trusts_limit). If the job has already
+// run for longer than the prediction, the prediction doubles until it exceeds the time already run.
+// The prediction never goes beyond the end of an enforced limit. A job that is ending is predicted
+// to end in limits::kEndingMs.
+// Source of the last two runs of the same user: Tsafrir, Etsion, Feitelson, IEEE TPDS 18 (2007),
+// 789.
 RunTimes run_times(const State& s, const std::vector<EndedRun>& ended, TimeMs t);
 // Predicts the run times of the jobs in `of` alone, from ended_runs(). None of these jobs may have
 // ended. O(ended jobs).

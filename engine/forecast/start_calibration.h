@@ -8,11 +8,11 @@
 // says, by some factor. The intervals are conformal: each interval is the shortest range that
 // contains enough of the last ratios (actual wait + 10 min) / (forecast wait + 10 min). Source:
 // Vovk, Gammerman, Shafer, Algorithmic Learning in a Random World, 2005.
-// A start within its interval is a hit, and a start outside it is a miss. A job that still waits
-// after its interval is a miss too. Each hit and each miss changes the level: the part of the
-// ratios that an interval leaves out. So in the long run one in ten starts misses its interval,
-// even if the load changes. Source: Gibbs, Candes, Adaptive conformal inference under distribution
-// shift, NeurIPS 2021.
+// A start within its interval is a hit, and a start outside it is a miss. A start within a minute
+// after its estimate was made is neither. A job that still waits after its interval is a miss too.
+// Each hit and each miss changes the level: the part of the ratios that an interval leaves out. So
+// in the long run one in ten starts misses its interval, even if the load changes. Source: Gibbs,
+// Candes, Adaptive conformal inference under distribution shift, NeurIPS 2021.
 // An interval is the shortest such range, not the range around the median: most large errors are
 // late starts, so a range around the median would be longer.
 #pragma once
@@ -33,8 +33,8 @@
 
 namespace subak {
 
-// The estimated start of a waiting job. The job starts most likely at `expected`, rarely before
-// `earliest`, and rarely after `latest`.
+// The estimated start of a waiting job. The job starts most likely at `expected_ms`, rarely before
+// `earliest_ms`, and rarely after `latest_ms`.
 struct ExpectedStart {
   // The interval and the most likely start, in ascending order.
   TimeMs earliest_ms = 0, expected_ms = 0, latest_ms = 0;
@@ -83,7 +83,7 @@ class StartCalibration {
   std::optional<ExpectedStart> started(JobId job, TimeMs t);
   // Drops a job that is gone without a start, or whose start is unknown.
   void forget(JobId job) { waiting_.erase(job); }
-  // Counts each job that still waits after its `latest` time as a miss, once. O(waiting jobs).
+  // Counts each job that still waits after its `latest_ms` as a miss, once. O(waiting jobs).
   void look(TimeMs t);
   // Returns the quantiles of all starts so far. The reference is valid until the next hit or miss.
   // The first call after a hit or miss computes the quantiles, O(limits::kMaxCalibrationOutcomes).
@@ -93,8 +93,8 @@ class StartCalibration {
 
   // Returns the stored form. Its `seq` is not set.
   CalibrationRecord record() const;
-  // Restores the stored form. Returns kInvalid, with the field "told_starts", if no
-  // StartCalibration can have written the record.
+  // Restores the stored form. Returns kInvalid if no StartCalibration can have written the record.
+  // The field of the error begins with "told_starts.".
   static Result<StartCalibration> from(const CalibrationRecord& record);
   // Drops each job for which `waits` returns false, because such a job is gone or not known.
   void forget_unless(const std::function<bool(JobId)>& waits);

@@ -15,13 +15,13 @@ namespace subak {
 
 // The basis of a start estimate.
 enum class EstimateBasis : std::uint8_t {
-  // A promise: the job starts by `latest`, which moves later only for a ReserveCause.
+  // A promise: the job starts by `latest_ms`, which moves later only for a ReserveCause.
   kPromise,
   // A guess: the job has reserved nodes, but the end of a job that holds these nodes is a guess.
   kGuess,
-  // A forecast: the job starts most likely at `expected`.
+  // A forecast: the job starts most likely at `expected_ms`.
   kForecast,
-  // The start is beyond the forecast. The job does not start before `earliest`, and no more is
+  // The start is beyond the forecast. The job does not start before `earliest_ms`, and no more is
   // known.
   kBeyond,
   // No estimate yet: an estimate would depend on assumed run times, and too few past starts are

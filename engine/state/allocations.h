@@ -60,12 +60,13 @@ class Allocations {
   }
   // True unless leave_out_books() was called.
   bool keeps_books() const { return keeps_books_; }
-  // Returns when a turn of the budgets is due (accounting/quota/account_budgets.h). kEndless: none
-  // is.
+  // Returns when the next turn of a budget is due: a budget's period ends, or is about to end
+  // (accounting/quota/account_budgets.h). kEndless: no turn is due.
   // O(1) unless books changed since the last call.
   TimeMs budget_turn_ms() const;
-  // Returns when a budget reaches its next part at the present rates, rounded up to a whole minute
-  // (next_budget_reach()). kEndless: none does. O(budgets) after a change, else O(1).
+  // Returns when 80 or 100 percent of some budget will be spent at the present rates, rounded up to
+  // a whole minute (next_budget_reach()). kEndless: no budget will reach that. O(budgets) after a
+  // change, else O(1).
   TimeMs budget_reach_ms() const;
   // The calendar of all budgets. nullptr: periods are in UTC.
   const BudgetCalendarPtr& calendar() const { return budgets_.calendar; }
@@ -99,12 +100,13 @@ class Allocations {
   // product.
   void relabel(NodeId node, ProductId before, const Jobs& jobs, TimeMs now);
 
-  // Makes the books of an account agree with its spec, after an edit at `now`. O(pods) for a new
-  // budget of an account with holds.
+  // Makes the budget books of an account agree with its spec, after an edit at `now`. O(pods) for a
+  // new budget of an account with holds.
   void set_books(AccountId account, const Jobs& jobs, TimeMs now);
-  // Moves the holds of an account, which the tree has just moved from the parent `from`, to the
-  // books of the accounts above it. What the account spent before counts where it was spent.
-  // O(pods) if some account has budgets.
+  // Call it after the tree has moved an account from the parent `from`. Moves the account's holds
+  // to the budget books of the accounts that are above it now. What the account has spent before
+  // stays in the books of the accounts that were above it then. O(pods) if some account has
+  // budgets.
   void account_moved(AccountId account, AccountId from, const Jobs& jobs, TimeMs now);
   // Call it after books or their periods have changed.
   void note_budget_turn() { budgets_.turn_ms.reset(), budgets_.reach_ms.reset(); }

@@ -91,7 +91,7 @@ class Claims {
   void check() const;
 
  private:
-  // Passes the claims on this node on to the fleet.
+  // Passes all claims of this node to the fleet.
   void set_on(NodeId node);
 
   Fleet& fleet_;

@@ -29,7 +29,7 @@ struct RefusedNode {
   NodeId node;
   // True: Subak does not place the job on the node before `until_ms`.
   bool backed_off = false;
-  // The end of the backoff; without a backoff, the end of the record.
+  // The end of the backoff. 0: there is no backoff.
   TimeMs until_ms = 0;
 };
 

@@ -1,7 +1,7 @@
 // Planned ends of jobs. A planned end follows from a time limit, a default time limit or a hard
-// budget, never from a predicted run time. Accounts say whether Subak ends a job after its limit
-// (AccountSpec::time_limits). On the way from the job's account to the root, the first account that
-// does not inherit decides. If all of them inherit, the policy decides.
+// budget, never from a predicted run time. AccountSpec::time_limits says whether Subak ends a job
+// after its limit. The first account that does not inherit this setting decides, on the way from
+// the job's account to the root. If all of them inherit it, the policy decides.
 //
 // All functions are pure functions of a state. `job` is a job of this state. Times are in ms since
 // 1970-01-01 UTC, and kNever stands for a time that is not known.
@@ -42,9 +42,13 @@ TimeMs limit_end(const State& s, const Job& job, TimeMs started_ms);
 // Returns when the job's GPUs are expected to be free. `started_ms`: the start of the attempt.
 // `overruns`: how often the job still had its GPUs at a planned end.
 // - The limit is enforced: limit_end() plus limits::kEndingMs. Each overrun doubles kEndingMs.
+// - A hard budget ends the job (ends_by_budget()) and there is no default limit: the end of the
+//   budget's period. If a budget is the reason why the job is ending: Job::until_ms. Each overrun
+//   doubles kEndingMs.
 // - Otherwise: the start plus the limit, even if trusts_limit() is false. For a job without a
 //   limit, default_limit() replaces the limit. Each overrun doubles the time after the start.
-// kNever: there is neither limit nor default, or `overruns` is at least limits::kMaxOverruns.
+// kNever: the job has no limit, no default and no such budget, or `overruns` is at least
+// limits::kMaxOverruns.
 TimeMs planned_end(const State& s, const Job& job, TimeMs started_ms, std::uint32_t overruns);
 // Returns the planned end of a running job without a time limit, if its default time limit is
 // `limit_ms` (not 0) and no period ends it.

@@ -32,9 +32,10 @@ using FactSink = std::function<void(fact::Body)>;
 
 // Passes the state on to `sink`, as facts. O(state).
 void snapshot(const State& s, const FactSink& sink, SnapshotParts what = SnapshotParts::kAll);
-// Pass on the parts of snapshot() other than live jobs and requests. They are the facts before the
-// live jobs, the facts between the live jobs and the requests (SnapshotParts::kAll), and the facts
-// after the requests. The cost of these functions does not depend on the number of live jobs.
+// Pass on the facts of snapshot() without live jobs and requests. snapshot_before_live() has the
+// facts before the live jobs. snapshot_books() has the facts between the live jobs and the requests
+// (SnapshotParts::kAll), and snapshot_last() those after the requests. The cost of these functions
+// does not depend on the number of live jobs.
 void snapshot_before_live(const State& s, const FactSink& sink, SnapshotParts what);
 void snapshot_books(const State& s, const FactSink& sink, SnapshotParts what);
 void snapshot_last(const State& s, const FactSink& sink, SnapshotParts what);

@@ -40,8 +40,8 @@ enum class Books : std::uint8_t { kKept, kLeftOut };
 namespace state {
 class StateCopy;
 
-// When the next pass is due. The last pass and the facts since then decide it, and it is not in the
-// digest. A new state is due at once.
+// When the next pass is due. This follows from the last pass and from the facts since then, and is
+// not in the digest. In a new state, a pass is due at once.
 struct PassDue {
   // True: a change since the last pass may let a job start.
   bool now = true;

@@ -1,6 +1,6 @@
 // Compares the MIG slices of a cluster with the slices that waiting jobs ask for. Advises which
-// configuration of NVIDIA's MIG Manager would let more of these jobs start. Subak changes no
-// configuration: an operator does.
+// configuration of NVIDIA's MIG Manager would let more of these jobs start. Only an operator
+// changes the configuration, never Subak.
 // Threads: as the fleet; pure functions.
 #pragma once
 
@@ -17,7 +17,7 @@
 
 namespace subak {
 
-// What the waiting jobs of a cluster ask for in total.
+// The slices and GPUs that the waiting jobs of a cluster ask for in total.
 struct MigDemand {
   // The slices by profile.
   std::map<std::string, std::int64_t> slices;
@@ -59,11 +59,11 @@ struct MigPlan {
 };
 
 // Returns the totals and the advice. MIG Manager changes whole nodes and needs free GPUs. So the
-// advice names only nodes that take new pods and are not `reserved`, and on which nothing is held
-// or claimed. A change that would let less of some profile start is never advised. The advice names
-// at most limits::kDefaultPageSize nodes. It compares amounts only: a job that waits for another
-// reason than GPUs, or that needs several slices on one node, may still wait. O(nodes *
-// configurations).
+// advice names only nodes that take new pods and are not `reserved`, without holds, claims,
+// unhealthy GPUs and shared GPUs. A change that would let less of some profile start is never
+// advised. The advice names at most limits::kDefaultPageSize nodes. It compares amounts only: a job
+// that waits for another reason than GPUs, or that needs several slices on one node, may still
+// wait. O(nodes * configurations).
 MigPlan mig_plan(const Fleet& fleet, ClusterId cluster, const MigDemand& waiting,
                  const std::set<NodeId>& reserved);
 

@@ -32,8 +32,9 @@ namespace subak {
 
 // Integrals of one node's capacity since it was first seen, in milli-GPU x ms. At any instant
 //     installed + overcommitted = allocated + idle + stranded + unusable  (exact; a metric)
-// stranded: memory units outside every configured slice. A GPU that R pods share also strands 1000
-// mod R milli-GPU.
+// stranded: on GPUs that are cut with MIG, memory units outside every configured slice. A GPU that
+// is shared by up to R pods also strands 1000 mod R milli-GPU, because a replica costs 1000 / R,
+// rounded down.
 //
 // unusable: free capacity of unhealthy GPUs, or of a node that is cordoned, drained or not ready.
 //
@@ -41,10 +42,10 @@ namespace subak {
 // overcommit it. The held GPU time is charged, but no capacity backs it. Meanwhile idle and
 // unusable are 0.
 //
-// No figure is below zero, with one exception. In books stored before `overcommitted` existed, the
-// holds beyond capacity make `unusable` negative.
+// No figure is below zero, with one exception: in books that an older version stored without
+// `overcommitted`, holds beyond capacity make `unusable` negative.
 struct NodeBooks {
-  // Exact integrals; the list above explains them.
+  // Exact integrals; the comment of the struct explains them.
   GpuTime installed, allocated, idle, stranded, unusable, overcommitted;
   friend bool operator==(const NodeBooks&, const NodeBooks&) = default;
 };
@@ -56,7 +57,7 @@ struct DomainRules {
   // their holds. The domains with the largest number of healthy GPUs come first. Among equal
   // domains, the one whose lowest node id is the highest comes first. 0: none.
   std::uint32_t keep_whole = 0;
-  // The most gangs with GangRequest::compute_domain that have placements in one domain; 0: any
+  // The most gangs with GangTerms::compute_domain that have placements in one domain; 0: any
   // number.
   std::uint32_t clique_gangs = 1;
   friend bool operator==(const DomainRules&, const DomainRules&) = default;
@@ -129,9 +130,9 @@ class Fleet {
   void give(ShapeId shape, std::uint32_t rank, const PodSlot& slot, JobId owner, TimeMs now);
 
   // Sets the claims on the node, and replaces its former claims. The shapes of the claimants must
-  // be in use. No search gives out GPUs that a claim sets aside, not even to the claimant.
-  // claim_state() (placement/fleet/queries.h) says when the claimant can take its slots. Then the
-  // caller drops the claim, and calls take() for the slots.
+  // be in use. No search returns GPUs that a claim sets aside, not even for the claimant. When
+  // claim_state() (placement/fleet/queries.h) says that all slots of a claim are free, the caller
+  // drops the claim and calls take() for these slots.
   void set_claims(NodeId id, std::vector<NodeClaim> claims);
 
   // Sets the resources that non-GPU pods without a hold use on the node. The call replaces the last
@@ -162,10 +163,11 @@ class Fleet {
   std::uint64_t freed_version() const;
   std::uint64_t freed_version(ShapeId shape) const;
 
-  // Differs after every change of a node's description, and when a node comes or goes.
+  // Returns a number that changes with every change of a node's description, and when a node comes
+  // or goes.
   std::uint64_t description_version() const;
-  // Differs after every change of a node or of a hold. A snapshot uses it to tell whether it is
-  // stale.
+  // Returns a number that changes with every change of a node or of a hold. A snapshot stores the
+  // number to find out whether it is stale.
   std::uint64_t version() const;
 
   // --- books and views ---------------------------------------------------------------------------
@@ -179,7 +181,8 @@ class Fleet {
   NodeLevels levels(NodeId id) const;
   // Returns one row for each cluster and product, by cluster, then product.
   std::vector<ProductTotals> totals() const;
-  // Differs after every change of totals(), and of largest_node_gpus() (placement/fleet/views.h).
+  // Returns a number that changes with every change of totals(), and of largest_node_gpus()
+  // (placement/fleet/views.h).
   std::uint64_t totals_version() const;
 
   // Asserts that the figures and tables of the fleet agree. Tests and simulation call it after each

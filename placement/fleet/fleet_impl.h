@@ -56,7 +56,7 @@ struct NodeState {
 
   // The holds on the node.
   Load load;
-  // What is claimed on the node for queued jobs.
+  // The claims of queued jobs on the node.
   NodeClaims claims;
   // The stranded amount of its configuration, in milli-GPU (NodeBooks).
   MilliGpu stranded = 0;
@@ -96,7 +96,8 @@ struct NodeState {
   }
 };
 
-// Returns the room without holds. The usage of pods without a hold stays.
+// Returns the room that the node would have without holds. Only the usage of pods without a hold is
+// subtracted.
 inline Room left_if_nothing_held(const NodeState& n, const GpuHeadroom& headroom) {
   Load load;
   load.others = n.load.others;
@@ -180,8 +181,9 @@ struct Fleet::Impl {
   // node: a part of the node, the node, or its clique.
   enum class Level : std::uint8_t { kInner, kNode, kClique };
   Level exclusive_level(const Shape& shape, std::uint32_t rank, const NodeState& node) const;
-  // What a hold of an nvlink-exclusive gang keeps from other jobs: GPUs of its node, or a whole
-  // clique. The result depends only on the present state of the node and its domain.
+  // The GPUs that no other job may use because of a hold of an nvlink-exclusive gang: GPUs of the
+  // hold's node, or a whole clique. They depend only on the present state of the node and its
+  // domain.
   struct Keep {
     // At most one of the two is set. If neither is set, the hold keeps nothing from other jobs.
     GpuMask gpus = 0;
@@ -198,7 +200,7 @@ NodeLevels levels_of(const NodeState& node, MilliGpu unhealthy_free);
 // levels `is` for that time.
 void correct(NodeBooks& books, const NodeLevels& was, const NodeLevels& is, DurationMs span);
 
-// What non-GPU pods use of a node. Pods with and without a hold count.
+// The resources that non-GPU pods use on a node. Pods with and without a hold count.
 struct NodeNonGpuUse {
   // Units: pods, thousandths of a CPU, bytes.
   std::int64_t pods = 0, cpu_milli = 0, memory_bytes = 0;

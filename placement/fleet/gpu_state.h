@@ -1,7 +1,7 @@
 // The GPU state of a node: its free GPUs and slices, as far as they decide which pods fit. Nodes
 // with equal GPU state are alike for every pod, except for CPU, memory, labels and topology. The
-// numbers of the GPUs inside a domain do not matter, so a fleet has far fewer states than nodes.
-// The fleet stores each state once, counts its nodes, and drops it with its last node. Private to
+// indexes of GPUs inside a domain do not matter, so a fleet has far fewer states than nodes. The
+// fleet stores each state once, counts its nodes, and drops it with its last node. Private to
 // placement.
 #pragma once
 
@@ -52,8 +52,8 @@ class GpuStates {
   std::size_t with_fabric() const { return with_fabric_; }
 
   // Returns the number of the node's state, and counts one more node that uses the state. Reads the
-  // node's GPUs, slices, product and NVLink. In each domain inside the node it sorts the GPUs, so
-  // that nodes which differ only in the numbers of their GPUs share a state.
+  // node's GPUs, slices, product and NVLink. In each domain inside the node it sorts the GPUs by
+  // their free amount. So nodes whose GPUs differ only in their indexes share a state.
   StateIndex use(const NodeState& node);
   // Counts one node less that uses the state. For 0 it does nothing.
   void drop(StateIndex i);

@@ -22,13 +22,13 @@ namespace subak {
 
 struct NodeState;
 
-// Orders NVLink domains of several nodes. DomainRules::keep_whole holds back domains for gangs in
-// this order: the most working GPUs first. On a tie, the domain whose first node has the higher
-// number comes first, because small gangs take low numbers first.
+// Orders NVLink domains of several nodes. DomainRules::keep_whole leaves domains to gangs in this
+// order: the domain with the most working GPUs comes first. On a tie, the domain whose first node
+// has the higher number comes first, because small gangs take nodes with low numbers first.
 struct WholeKey {
   // The number of healthy whole GPUs on its open nodes; 0 if fewer than two nodes have such GPUs.
   std::int64_t working = 0;
-  // Its first node.
+  // Its node with the lowest number.
   NodeIndex low = 0;
   // The domain itself.
   DomainIndex domain = 0;
@@ -116,8 +116,8 @@ class Domains {
   // Adds `change` to the milli-GPU held in the domain. Returns true if the domain became empty, or
   // if it was empty and no longer is.
   bool add_held(DomainIndex d, MilliGpu change);
-  // Sets whether the domain is held back for gangs. Such a domain must be empty, and all its nodes
-  // must be healthy (asserted).
+  // Sets whether the domain is held back for gangs. Such a domain must be empty, and at least two
+  // of its open nodes must have healthy GPUs (asserted).
   void set_left(DomainIndex d, bool left);
 
   // Aborts unless the members of each domain are in order and the counts agree with the domains.
@@ -144,8 +144,9 @@ class Domains {
 // level 0 it uses its clique, or else a group of its own.
 class TopologyLevels {
  public:
-  // Cluster, parent, name, and the level at which the node names it. That level is lower than the
-  // level of the group if the node names no group there. The order: cluster, parent, level, name.
+  // Identifies a group of one level: cluster, parent group, naming level and name. The naming level
+  // is the level whose label gives the name. It is the group's own level, or a lower one if the
+  // node names no group at that level.
   using Key = std::tuple<ClusterId, std::uint32_t, std::size_t, std::string>;
 
   TopologyLevels() {

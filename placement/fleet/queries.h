@@ -22,7 +22,7 @@ MilliGpu slot_milligpu(const Fleet& fleet, ShapeId shape, std::uint32_t rank, No
 // far as there are any, even GPUs in an exclusive domain of another gang. Fleet::take() of the slot
 // may overcommit the node.
 PodSlot adopt_slot(const Fleet& fleet, ShapeId shape, std::uint32_t rank, NodeId node);
-// True if the holds exceed what the node has. False if the node was never seen.
+// True if the holds exceed the resources of the node. False if the node was never seen.
 bool over_allocated(const Fleet& fleet, NodeId node);
 
 // --- claims --------------------------------------------------------------------------------------
@@ -32,11 +32,11 @@ enum class ClaimState {
   kFree,
   // The slots become free once the victims have ended.
   kWaits,
-  // The slots do not become free: a node is gone or takes no new pods, or another job holds what is
-  // claimed.
+  // The slots do not become free: a node is gone or takes no new pods, or another job holds the
+  // claimed GPUs.
   kLost,
 };
-// True if a gang of this shape needs spare nodes in its clique (GangRequest::spare). Claims do not
+// True if a gang of this shape needs spare nodes in its clique (GangTerms::spare). Claims do not
 // set spare nodes aside.
 bool needs_replacements(const Fleet& fleet, ShapeId shape);
 // Returns the state of this claimant's claim. `nodes`: all nodes with a part of the claim.

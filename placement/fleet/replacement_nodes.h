@@ -1,4 +1,4 @@
-// The spare nodes of a clique: nodes that stay free so that a gang with GangRequest::spare can
+// The spare nodes of a clique: nodes that stay free so that a gang with GangTerms::spare can
 // replace its broken nodes. The choice depends only on the holds in the clique, so the fleet stores
 // no choice. Private to placement.
 #pragma once
@@ -30,8 +30,9 @@ ReplacementNodes replacement_nodes_of(const Fleet::Impl& fleet, DomainIndex doma
 
 // Returns the spare nodes, ascending, that a gang on these slots would have if no node had holds.
 // In each clique, the function chooses as many nodes as the gang asks for, those with the fewest
-// held GPUs. It chooses only nodes that take pods, have no unhealthy GPU and are not reserved for a
-// job. If a clique has too few such nodes, the function returns fewer.
+// held GPUs. It chooses only nodes that could run a pod of the gang, take pods and have no
+// unhealthy GPU. These nodes must not be reserved for a job, nor be spare nodes of another gang. If
+// a clique has too few such nodes, the function returns fewer.
 std::vector<NodeIndex> replacement_nodes_to_wait_for(const Scene& scene, const Shape& shape,
                                                      const std::vector<PodSlot>& slots);
 

@@ -1,6 +1,6 @@
-// Nodes that are reserved for jobs. A search in a snapshot with reserved nodes places only the pods
-// of their job on them. The caller decides which nodes are reserved for which job, and stores the
-// reservations. The fleet does not know of reservations.
+// Nodes that are reserved for jobs. In a snapshot with reserved nodes, a search places on such a
+// node only pods of the node's job. The caller decides which nodes are reserved, and stores the
+// reservations. The fleet itself has no reservations.
 //
 // ReservedNodes is a plain value. Threads: one at a time. A snapshot borrows the value: see
 // placement/fleet/fleet_view.h.
@@ -35,7 +35,7 @@ class ReservedNodes {
   bool uses_compute_domain(NodeId node) const {
     return node.value < uses_compute_domain_.size() && uses_compute_domain_[node.value];
   }
-  // Differs after every change of this value.
+  // Returns a number that changes with every change of this value.
   std::uint64_t version() const { return version_; }
 
  private:

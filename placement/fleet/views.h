@@ -27,8 +27,8 @@ struct DomainRow {
   // The installed and free amounts of its nodes, in milli-GPU.
   MilliGpu installed = 0, free = 0;
 };
-// Returns cliques in the order of first use, then nodes without a clique by id. A split node has
-// one row for each half. O(nodes).
+// Returns cliques in the order of first use. Then come, by id, nodes without a clique and nodes
+// with several NVLink domains inside. Such a node has one row for each of these domains. O(nodes).
 std::vector<DomainRow> domain_rows(const Fleet& fleet, ClusterId cluster);
 
 // Slices of one profile on one node.
@@ -45,11 +45,11 @@ std::vector<MigRow> mig_rows(const Fleet& fleet, ClusterId cluster);
 // product or kAnyProduct means any product. O(nodes).
 std::int64_t largest_node_gpus(const Fleet& fleet, ClusterId cluster, std::string_view product);
 
-// What non-GPU pods, of jobs and of all others, use on nodes with GPUs. A free GPU is short if
-// these pods take CPU or memory that the GPU should have. A free GPU should have the CPU and memory
-// that the policy keeps free for each free GPU (Fleet::gpu_headroom()). If the policy keeps nothing
-// free, a free GPU should have half of the node's CPU and memory per GPU. A node is broken if some
-// of its free GPUs are short. A domain is broken if one of its nodes is broken.
+// The resources that non-GPU pods use on nodes with GPUs. Pods of jobs and all other pods count. A
+// free GPU is *short* if these pods leave too little CPU or memory for it. Enough is the CPU and
+// memory that the policy keeps free for each free GPU (Fleet::gpu_headroom()). If the policy keeps
+// nothing free, enough is half of the node's CPU and memory per GPU. A node is *broken* if some of
+// its free GPUs are short. A domain is broken if one of its nodes is broken.
 struct NonGpuUse {
   // The sums of these pods on all nodes with GPUs: pods, thousandths of a CPU, bytes.
   std::int64_t pods = 0, cpu_milli = 0, memory_bytes = 0;

@@ -14,8 +14,8 @@
 namespace subak {
 
 // The choice for each kind of domain. A kind is a cluster and a product. For each kind, the class
-// has the empty domains that a gang could use, in an order. The first keep_whole of these domains
-// are left to gangs (Group::left). If keep_whole is 0, the class has no domains.
+// has a sorted list of the empty domains that a gang could use. The first keep_whole domains of the
+// list are left to gangs (Group::left). If keep_whole is 0, the class has no lists.
 class WholeDomains {
  public:
   // The cluster and the product of a domain.

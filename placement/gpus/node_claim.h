@@ -37,9 +37,9 @@ struct NodeClaim {
 // Returns the shape of the pod at this rank of a request.
 using PodShapeOf = std::function<const PodShape&(ShapeId, std::uint32_t)>;
 
-// Returns the load as it counts for all jobs but the claimants. It adds the part of each claim that
-// the victims no longer hold. `leave_out`: a claimant whose claim does not count. O(holds x
-// victims).
+// Returns the load that searches use: the holds, and the part of each claim that its victims no
+// longer hold. `allocated` counts only the holds. `leave_out`: a claimant whose claim does not
+// count. O(holds x victims).
 Load with_claims(const Load& load, std::span<const NodeClaim> claims, JobId leave_out,
                  const PodShapeOf& shape_of);
 // Returns the load without the holds of these jobs; ascending.

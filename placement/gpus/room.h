@@ -1,6 +1,6 @@
-// The room of one node: what is free on the node, in the form that fit checks need, and the
-// functions that compute with it. The same functions serve for the live node, for the empty node,
-// and for a copy that a search fills. So this code alone decides what fits. Private to placement.
+// The room of one node: its free GPUs and other resources, in the form that fit checks need. The
+// functions here decide which pods fit into a room. They serve for the live node, for the empty
+// node, and for a copy that a search fills. Private to placement.
 #pragma once
 
 #include <cstdint>
@@ -32,7 +32,7 @@ struct Ignore {
 // Ignores all constraints except the GPUs themselves and the rule about their RDMA fabric.
 inline constexpr Ignore kOnlyGpus{true, true, true, true, true, true};
 
-// What is free on one node. A room does not refer to its node.
+// The free resources of one node. A room does not refer to its node.
 struct Room {
   // The GPUs that a pod may get: healthy, not cut into slices, in no exclusive domain of a gang,
   // and not on a spare node of a gang.
@@ -92,10 +92,10 @@ MilliGpu share_of_gpu(const PodShape& pod, const PodSlot& slot, int i, int gpus)
 // pods_that_fit(), fits() and choose() apply all constraints of one node that `ignore` does not
 // name, the headroom for free GPUs too. They never apply the rule about a gang's RDMA fabric.
 //
-// Returns how many pods of this shape fit beside each other on the GPUs of `allowed`, `limit` at
-// most. For pods with MIG slices, `allowed` must be kAllGpus; with any other mask the result is 0.
-// The result is exact, except for pods that need several replicas of shared GPUs. The function
-// places such pods one after the other, so their count may be too low.
+// Returns how many pods of this shape fit together on the GPUs of `allowed`, `limit` at most. For
+// pods with MIG slices, `allowed` must be kAllGpus; with any other mask the result is 0. The result
+// is exact, except for pods that need several replicas of shared GPUs. The function places such
+// pods one after the other, so their count may be too low.
 std::int64_t pods_that_fit(const NodeSpec& node, const Room& room, const PodShape& pod,
                            GpuMask allowed, std::int64_t limit, const Ignore& ignore = {});
 // Returns the number of healthy GPUs that are free at least in part. GPUs in Room::free_and_kept

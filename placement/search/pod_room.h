@@ -1,6 +1,6 @@
-// Checks whether a pod still has GPUs of its own. The holds on a node can exceed its GPUs if Subak
-// did not place some pod, or if GPUs disappeared. Then at least one pod on the node has no GPUs of
-// its own.
+// Checks whether a pod still has GPUs of its own. The holds on a node can exceed its GPUs if a pod
+// was bound there without Subak, or if GPUs disappeared. Then at least one pod on the node has no
+// GPUs of its own.
 // Threads: as the fleet.
 #pragma once
 

@@ -115,7 +115,8 @@ class Search {
   // holds (FleetView::drained()). It prefers nodes with the fewest held GPUs. It uses only nodes
   // that could serve the gang now: nodes that take pods, have healthy GPUs and did not reject the
   // gang's pods. It skips reserved nodes. The result includes the nodes that the gang must leave
-  // free as spares (GangRequest::spare). The result is empty if there is no placement.
+  // free as spares (GangTerms::spare). For an nvlink-exclusive gang, it also includes the other
+  // nodes of the gang's clique. The result is empty if there is no placement.
   std::vector<NodeId> drain_set(const FleetView& fleet_view, ShapeId shape);
 
   // Returns the fragmentation of a cluster's free GPUs, as FGD defines it: sum over nodes of F_n /

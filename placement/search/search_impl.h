@@ -16,8 +16,8 @@
 
 namespace subak {
 
-// The cached results for one shape. They include that a search in the live fleet failed, because in
-// a full cluster most jobs wait, and each pass searches for them again.
+// The cached results for one shape. A failed search in the live fleet is cached too: in a full
+// cluster most jobs wait, and each pass searches for them again.
 struct Sought {
   // The serial of the shape. If the ShapeId now belongs to another shape, this entry is void.
   std::uint64_t serial = 0;

@@ -1,5 +1,5 @@
-// Node back-off: which nodes rejected which pods. Until the back-off of a node ends, no search puts
-// such pods on the node. Two pods are the same if all fields are equal, after as_offered() has
+// Node back-off: which nodes rejected which pods. Until a back-off ends, no search puts the same
+// kind of pod on the node. Two pods are the same if all fields are equal, after as_offered() has
 // expressed their resources as nodes offer them. Private to placement. Threads: as the fleet.
 #pragma once
 

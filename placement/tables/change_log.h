@@ -1,6 +1,6 @@
-// The log of changed nodes. Searches store results, and read here which of them are out of date.
-// Versions say whether a failed search may succeed now. A search continues at the position up to
-// which it has read the log. Private to placement.
+// The log of changed nodes, and versions that say whether a failed search may succeed now. A search
+// reads the log to find out which of its cached results are out of date. It remembers the position
+// up to which it has read. Private to placement.
 // Threads: as the fleet.
 #pragma once
 
@@ -43,7 +43,7 @@ class ChangeLog {
   std::uint64_t begin() const { return first_; }
   std::uint64_t end() const { return first_ + log_.size(); }
   NodeIndex operator[](std::uint64_t position) const { return log_[position - first_]; }
-  // Differs after every change of a node's description.
+  // Returns a number that changes with every change of a node's description.
   std::uint64_t descriptions() const { return descriptions_; }
 
   // Aborts unless every entry is one of `nodes` nodes.

@@ -78,8 +78,8 @@ class Totals {
     ++version_;
     must(sum.close(), "what a product has is allocated, idle, stranded or unusable");
   }
-  // Differs after every replace(). A new row or a count() alone does not change the version, since
-  // each change of a node also calls replace().
+  // Returns a number that every replace() changes. A new row or a count() alone does not change it,
+  // because each change of a node also calls replace().
   std::uint64_t version() const { return version_; }
 
   // Returns the sum of the product's rows in all clusters. O(rows).

@@ -1,7 +1,7 @@
-// Functions that judge each GPU state once, because a fleet has few states
-// (placement/fleet/gpu_state.h). Here a node *differs* if its state in the live fleet does not
-// describe it: the snapshot shows the node differently, or the gang's trial has touched it
-// (GangAttempt::differs()). The functions judge nodes that differ one by one. Private to placement.
+// Functions that rate nodes for a run of pods, each GPU state once, because a fleet has far fewer
+// states than nodes (placement/fleet/gpu_state.h). A node *differs* if the attempt sees it in
+// another state than the live fleet: in the snapshot, or after pods on trial
+// (GangAttempt::differs()). The functions rate such nodes one by one. Private to placement.
 #pragma once
 
 #include <array>

@@ -47,8 +47,8 @@ struct Workspace {
   std::vector<CapDomain> domains;
 };
 
-// Combines what an attempt reads (Query), what it changes (Trial), and what it learns about nodes.
-// A way of looking needs only this object.
+// Combines the input of an attempt (Query), the pods that it has placed (Trial), and its cached
+// results about nodes. A way of looking (placement/ways) needs only this object.
 //
 // Invariant: each pod on trial is on a node that the bounds allow and that was eligible when the
 // pod was placed. An attempt finds one placement. Begin another attempt for another placement.
@@ -60,7 +60,7 @@ class GangAttempt {
   GangAttempt(Workspace& memory, const Shape& shape, const std::vector<Filter*>& filters,
               const Scene& scene, const Terms& terms, bool by_state);
 
-  // What the attempt looks for. It does not change.
+  // The input of the attempt. It does not change.
   const Query& query() const { return query_; }
   // The trial, for reading, undoing and sorting. Place pods only with place() below, because
   // Trial::place() does not check whether the node is eligible.

@@ -35,10 +35,9 @@ class TakenDomains {
   std::map<DomainIndex, GpuMask> gpus_;
 };
 
-// Most bounds exclude nodes for pods with GPUs. But `one_product` is about all pods of the gang,
-// and `spent_counts` makes `spare` less strict. Without bounds, the step may use all nodes that
-// match. If a step finds no placement within narrow bounds, there may still be one within wider
-// bounds.
+// The nodes and GPUs that one step may use. By default, a step may use all nodes that match. Nearly
+// every field excludes nodes for pods with GPUs, but `spent_counts` makes `spare` less strict. If a
+// step finds no placement within narrow bounds, there may still be one within wider bounds.
 struct Bounds {
   // True: only nodes whose GPUs have NVLink to other GPUs (NodeState::linked).
   bool linked = false;

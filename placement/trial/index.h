@@ -1,12 +1,12 @@
-// The nodes that a kind of pod may use, in best-fit order, and which of these nodes are alike.
-// There is one Filter for each static part of a pod (cluster, GPU kind, products, selectors,
-// affinity, tolerations). Shapes with the same static part share one filter. Each use of a filter
-// first reads the nodes that changed since the last use, so a filter without queries costs nothing.
-// A filter belongs to a Search. Private to placement.
+// The nodes that a kind of pod may use, in best-fit order, and which of these nodes are alike. A
+// Filter stores them for the live fleet. Pods with the same static part (cluster, GPU kind,
+// products, selectors, affinity, tolerations) share one filter. Each use of a filter first reads
+// the nodes that changed since the last use, so an unused filter costs nothing. Private to
+// placement.
 //
-// A search reads an Index, not a Filter, because a filter describes the live fleet, and an index
-// describes a snapshot. Filter and index agree which nodes match and which are open. Their free
-// amounts differ where holds differ.
+// A search reads an Index, which describes a snapshot of the fleet: it is a filter and the
+// differences between the live fleet and the snapshot. Filter and index agree which nodes match and
+// which are open. Their free amounts differ on nodes whose holds differ.
 // Threads: a filter, its patches and its indexes belong to the thread of their Search.
 #pragma once
 
@@ -30,8 +30,8 @@ namespace subak {
 
 // The best-fit key of a domain: least weight first, then the order of CpuAsk, then the lowest node
 // in the domain. The weight is the free amount, in GPUs or slices if the filter counts these, else
-// in milli-GPU. In a snapshot without holds the weight is the amount held now, in milli-GPU,
-// because a job would wait until that amount is free.
+// in milli-GPU. In a snapshot without holds (FleetView::drained()), the weight is the amount that
+// was held before, in milli-GPU, because a job would wait until that amount is free.
 struct DomainKey {
   // The weight. The least is the best.
   std::int64_t weight = 0;
@@ -47,10 +47,10 @@ struct DomainKey {
 // than any other node.
 std::int64_t cpu_left(const Room& room);
 
-// Orders domains with equally many free GPUs, for pods that want this much CPU with their GPUs.
-// Domains with enough CPU for all their free GPUs at this rate come first, those with the least CPU
-// at the front. The other domains follow in the same order. So pods that want much CPU for a GPU do
-// not use up the CPU that other GPUs of the domain need, as long as another domain fits.
+// Orders domains with equally many free GPUs by their free CPU, so that pods which want much CPU
+// for each GPU do not leave GPUs without CPU. Domains that have this much CPU for each of their
+// free GPUs come first. The other domains follow. Within both groups, domains with the least CPU
+// come first.
 struct CpuAsk {
   // The wanted CPU in thousandths. 0: domains with the least CPU come first.
   std::int64_t milli = 0;
@@ -69,14 +69,13 @@ struct CpuAsk {
 
 struct Scene;
 
-// An alike number stands for all open nodes of a filter whose GPUs are in one state. Nodes that
-// share their domain with other nodes have another number than nodes that are alone in their
-// domain.
+// An alike number stands for all open nodes of a filter that are alike. Their GPUs are in the same
+// state (GpuStates). In addition, either all or none of them share their domain with other nodes.
 inline constexpr std::uint32_t kNotAlike = 0;
 inline std::uint32_t alike_number(StateIndex state, bool joined) {
   return 2 * state + (joined ? 1 : 0);
 }
-// The two parts of such a number: the state, and whether other nodes are in the domain.
+// Return the two parts of an alike number: the state, and whether other nodes are in the domain.
 inline StateIndex state_of_alike(std::uint32_t number) { return number / 2; }
 inline bool joined_alike(std::uint32_t number) { return number % 2 != 0; }
 
@@ -104,7 +103,7 @@ struct Filter {
   std::vector<std::int64_t> free;
   // For each node, the value that `free` would have without holds and with all GPUs working.
   std::vector<std::int64_t> all;
-  // If `drained` is set: for each node, the amount held on it now. Else empty.
+  // If `drained` is set: for each node, the milli-GPU held on it in the live fleet. Else empty.
   std::vector<MilliGpu> held;
   // For each node, whether its description matches. The node may be closed or broken.
   std::vector<bool> matches;
@@ -173,9 +172,9 @@ struct FreeRange {
   std::int64_t to = std::numeric_limits<std::int64_t>::max();
 };
 
-// Iterates over the domains of one bucket in the order of CpuAsk, from the weight `least` on. It
-// leaves out domains with less CPU than CpuAsk::milli. The bucket must not change during the
-// iteration.
+// Iterates over the domains of one bucket by weight, from the weight `least` on. Domains of one
+// weight come in the order of CpuAsk. The iteration leaves out domains with less CPU than
+// CpuAsk::milli. The bucket must not change during the iteration.
 class InOrder {
  public:
   InOrder(const BlockSet<DomainKey>& of, std::int64_t least, CpuAsk ask) : of_(&of), ask_(ask) {

@@ -1,6 +1,6 @@
-// What one attempt looks for, and in which snapshot. The query does not change while the attempt
-// runs. The query alone decides which nodes match, and how good a node is. Private to placement.
-// Threads: as for the Search.
+// The input of one search attempt: the gang, the caller's terms, and the snapshot of the fleet. The
+// query does not change while the attempt runs. It decides which nodes the bounds of a step allow,
+// and how good a node is. Private to placement. Threads: as for the Search.
 #pragma once
 
 #include <array>
@@ -17,7 +17,7 @@
 
 namespace subak {
 
-// What the caller wants beside the gang's shape.
+// The conditions of the caller, in addition to the gang's shape.
 struct Terms {
   // The required topology. It may differ from the topology of the request if the request only
   // prefers its topology.
@@ -119,9 +119,10 @@ class Query {
     return leaves_some && scene.in_reserved_domain(i) && !needs_several(shape, node(i));
   }
 
-  // Returns the amount that best fit minimises: what is free on the node before the gang takes its
-  // part. In a snapshot without holds it is the amount held now, because the gang must wait for it.
-  // The unit is GPUs or slices if the index counts free amounts, else milli-GPU.
+  // Returns the amount that best fit minimises: the amount that is free on the node before the gang
+  // takes its part. In a snapshot without holds it is the amount that was held before, because the
+  // gang must wait for it. The unit is GPUs or slices if the index counts free amounts, else
+  // milli-GPU.
   std::int64_t weight(const Index& x, NodeIndex i) const;
   // Returns the best-fit key of a domain: the weight of its nodes, its lowest node, its index. O(1)
   // if the index knows the key, else O(nodes of the domain).

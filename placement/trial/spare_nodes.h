@@ -1,5 +1,5 @@
 // Checks that a gang leaves enough whole nodes of a clique free as spare nodes
-// (GangRequest::spare). The gang may use a further whole node of the clique only while enough
+// (GangTerms::spare). The gang may use a further whole node of the clique only while enough
 // others remain free. Each spread uses as few whole nodes as possible. So for gangs of one shape in
 // one domain, the search finds a placement if there is one. Private to placement.
 #pragma once

@@ -12,9 +12,9 @@
 
 namespace subak {
 
-// Copies of the rooms of the nodes that a gang touches. They show what the gang leaves free on
-// these nodes. The size of the object grows with the fleet, so a Search reuses one object. It
-// serves one trial at a time.
+// The rooms that a gang leaves on the nodes that it touches. The gang *touches* a node when the
+// trial first places one of its pods there. The size of the object grows with the fleet, so a
+// Search reuses one object. It serves one trial at a time.
 class TrialRooms {
  public:
   // Begins a trial. The previous trial must have ended. `nodes` is the number of nodes of the
@@ -69,9 +69,9 @@ class TrialRooms {
 // The pods of one gang that have a slot so far, in the order in which they came. A trial reads the
 // snapshot and writes only its own copies of rooms.
 //
-// Invariant: the room of a node is what the snapshot has there, less what the pods on trial take
-// there. A rank that is not on trial has the empty slot. So undo_to() restores what was free
-// before. Touched nodes stay in the list.
+// Invariant: the room of a node is its room in the snapshot, less the resources of the pods on
+// trial there. A rank that is not on trial has the empty slot. So undo_to() restores the rooms as
+// they were before. A node from which all pods were removed still counts as touched.
 class Trial {
  public:
   // `rooms` and the scene must outlive the trial. `pods` is the number of pods of the gang.

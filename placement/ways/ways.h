@@ -86,8 +86,8 @@ bool inside(GangAttempt& a, const Bounds& bounds, const Runs& runs, Area area);
 // compactly() needs no more nodes than spread().
 bool fills_nodes(const Query& q, const Bounds& bounds, const Runs& runs);
 
-// one_node.cc: units_of() and cpu_ask() give lower bounds of what a domain must have free to serve
-// the runs. Both count only the runs with the same index as the first run.
+// one_node.cc: units_of() and cpu_ask() give lower bounds of the free units and CPU that a domain
+// needs to serve the runs. Both count only the runs with the same index as the first run.
 // units_of() returns the units (GPUs or slices) that these runs need in total.
 std::int64_t units_of(const Runs& runs);
 // cpu_ask() returns the CPU that these runs need for those units; none if CPU does not count.

@@ -13,8 +13,9 @@ namespace subak::decide {
 std::string job_name_of(const PodRecord& pod);
 // Returns the gates that the pod has: Subak's gate and gates of other parties.
 PodGate gate_of(const PodRecord& pod);
-// Returns the job that members of the pod's gang join; nullptr if there is no such job, or if the
-// pod has no gang.
+// Returns the job that the pod joins: the job of its parked owner, or else the job of its gang. For
+// a pod without a gang, the result may be a job whose controller has to recreate its pod. nullptr:
+// the pod needs a new job.
 const state::Job* find_gang(const Decision& d, ClusterId cluster, const PodRecord& pod);
 // Returns the fact that creates a job, with the fields of its first pod.
 fact::JobCreated job_of(Decision& d, const state::Cluster& cluster, const PodRecord& pod,

@@ -1,8 +1,8 @@
-// Finds the jobs that must give GPUs back so that a queued job can start, and the slots that this
-// job then gets (docs/design/0049, 0084, 0085).
+// Finds a claim for a queued job: the jobs that must end so that it can start, and the slots that
+// it then takes (docs/design/0049, 0084, 0085). A *giver* is a job that may have to give its GPUs
+// to the claimant: by quota, or by priority class.
 //
-// Threads: one at a time; the object refers to state and search. Cached results do not influence
-// what is found.
+// Threads: one at a time; the object refers to state and search. The caches do not change results.
 #pragma once
 
 #include <map>
@@ -18,7 +18,7 @@
 
 namespace subak::derive {
 
-// A claim that the search found and that is not made yet.
+// A claim that the search found. The caller has not made it yet.
 struct ClaimFound {
   // The slots that the claimant will take, by rank.
   std::vector<PodSlot> slots;
@@ -28,8 +28,8 @@ struct ClaimFound {
   ClaimRight right = ClaimRight::kReclaim;
 };
 
-// The search for claims in one pass. Several claimants share the collected data: the givers and
-// their order. A new search would find the same claims.
+// The search for claims in one pass. All claimants share the collected data: the givers and their
+// order. A new object would find the same claims.
 class ClaimSearch {
  public:
   // While the object exists, the state may change only by claims, and each claim must be passed to
@@ -42,29 +42,29 @@ class ClaimSearch {
   // all givers had ended. A gang that needs spare nodes claims nothing, because a claim cannot set
   // spare nodes aside until the gang starts.
   //
-  // Givers by quota: jobs that can be preempted, below the claimant's reach (reach_of()). Every
-  // account on the job's path, up to the first account that is also on the claimant's path, is
-  // beyond its quota on the product. At each account, the child with the most allocation for each
-  // share gives first. Within an account, the job with the lowest priority gives first, then the
-  // job with the latest start. A job whose account would fall below its quota comes last.
+  // The givers of a claim by quota are preemptible jobs below the claimant's reach (reach_of()). A
+  // job gives only while each account on its path is beyond its quota on the product. Accounts that
+  // are also on the claimant's path do not count. The order of these givers:
+  //   - among the children of an account, the child with the most GPUs for each of its shares first
+  //   - among the jobs of an account, the job with the lowest priority first, then the latest start
+  //   - last, jobs whose end would bring their account below its quota
   //
-  // Givers by class: jobs of the claimant's account and its users that can be preempted and have a
-  // lower priority than the claimant. The lowest priority comes first, then the latest start. A
-  // claimant that cannot be preempted claims by class only within its quota, because it could not
-  // give back borrowed GPUs. The claim takes givers from the front of this order, as few as are
-  // enough.
+  // The givers of a claim by class are preemptible jobs of the claimant's account and its users,
+  // with a lower priority than the claimant. The lowest priority comes first, then the latest
+  // start. A claimant that cannot be preempted claims by class only within its quota, because it
+  // could not give back borrowed GPUs.
   //
-  // A claim by quota for a job that fits on one node takes givers from the front of the order, as
-  // few as are enough. A claim for a larger gang takes all givers in a group of nodes, or in as few
-  // groups as are enough, in the order of Units::in_order(). The groups are NVLink domains, racks
-  // or nodes. If the groups are not enough, the claim takes givers from the front of the order.
-  // In the end, the search leaves out givers that the claim does not need, the largest loss first
-  // (loss_of() of units.h).
+  // A claim takes as few givers as are enough, from the front of the order. Only a claim by quota
+  // for a gang that is larger than a node first tries groups of nodes: NVLink domains, racks or
+  // nodes. Such a claim takes all givers in as few groups as are enough, in the order of
+  // Units::in_order(). In the end, the search leaves out givers that the claim does not need, the
+  // largest loss first (loss_of() of units.h).
   //
   // The first call for a cluster and a product costs O(nodes + holds). Each call also costs
   // O(victims + log(givers + groups)) placement searches. A gang that needs a single group costs
-  // one search for each group that is tried. If sets of givers are tried, there are at most 2 x
-  // limits::kMaxClaimSets more searches.
+  // one search for each group that the function tries. If no givers from the front of the order are
+  // enough, the function tries other sets of givers, with at most 2 x limits::kMaxClaimSets more
+  // searches.
   std::optional<ClaimFound> find(const state::Job& job);
   // Updates the collected data. Call follow() after each claim that was made.
   void follow(const state::Claim& claim);
@@ -72,7 +72,8 @@ class ClaimSearch {
  private:
   struct Pool;
   Pool& pool(ClusterId cluster, ProductId product);
-  // The nodes that are reserved for jobs within quota until the job would have ended.
+  // Returns the nodes that the job may not use, because they are reserved for jobs within quota
+  // (ReservedUntil::Part::kFirm) until the job would end.
   const ReservedNodes& firm(const state::Job& job);
   std::optional<ClaimFound> by_quota(const state::Job& job, AccountId reach, ProductId product);
   std::optional<ClaimFound> by_class(const state::Job& job, ProductId product);

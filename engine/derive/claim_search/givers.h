@@ -34,8 +34,8 @@ class Givers {
 
   // True if the account is on the claimant's own path.
   bool is_common(AccountId id) const { return is_below(s_.tree(), claimant_.leaf, id); }
-  // True if the jobs of the account give: each account from `leaf` up to the first account on the
-  // claimant's path is beyond its quota. Jobs that have already given count as gone.
+  // True if the jobs of the account `leaf` give: each account on its path that is not on the
+  // claimant's path is beyond its quota. Jobs that have already given count as ended.
   bool is_willing(AccountId leaf) const;
   // Returns the milli-GPU of the product that the account holds beyond its quota. nullopt: the
   // account has no quota, so the accounts above it decide. There is one exception: the highest

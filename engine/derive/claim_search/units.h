@@ -1,5 +1,5 @@
-// Units: parts of the fleet that a gang of several nodes may claim. A unit is a clique, a rack or a
-// single node (docs/design/0049).
+// Units: groups of nodes whose GPUs a gang of several nodes may claim together. A unit is a clique,
+// a rack or a single node (docs/design/0049).
 // Threads: one at a time; the object refers to the state and the candidates.
 #pragma once
 
@@ -22,13 +22,14 @@ class Units {
   // Collects the units of this kind. O(nodes + holds).
   Units(const State& s, const Candidates& candidates, GangArea::Group kind);
 
-  // Returns the units with givers, in the order in which a claim takes them. These units come
-  // first:
-  //   - units without a job that may take too long to end (is_slow())
-  //   - then the units with the most GPUs beyond quota. The figure is the least amount that an
-  //     account in the unit would still hold beyond its quota if all givers of the unit gave.
-  //   - then the units with the least loss: the GPUs of the givers, times their run time so far
-  //   - then the unit with the lowest node id
+  // Returns the units with givers, in the order in which a claim takes them. A later criterion of
+  // this list counts only if units are equal by all earlier ones:
+  //   - units without a job that may take too long to end (is_slow()) come first
+  //   - units whose accounts stay farthest beyond quota come first. The figure of a unit is the
+  //     least amount that an account would still hold beyond its quota if all givers of the unit
+  //     gave.
+  //   - units with the least loss come first: the GPUs of the givers, times their run time so far
+  //   - the unit with the lowest node id comes first
   // With `gang.one`, the result leaves out units that are too small for `need`, and, for an
   // exclusive gang, units in which other jobs stay. O(holds of the candidates x depth).
   std::vector<std::uint32_t> in_order(const Givers& givers, GangArea gang, MilliGpu need) const;

@@ -17,8 +17,8 @@ namespace subak::derive {
 // The search of one claimant for a placement on one product.
 class WhatIf {
  public:
-  // `firm`: nodes that the claimant may not use, since they are reserved for jobs within quota. It
-  // covers the time until the claimant would have ended. `firm` must outlive the object.
+  // `firm`: nodes that the claimant may not use, because they are reserved for jobs within quota
+  // before the claimant would end. `firm` must outlive the object.
   WhatIf(const State& s, Search& search, const state::Job& job, const Candidates& candidates,
          const ReservedNodes& firm);
 

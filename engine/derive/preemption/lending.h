@@ -1,4 +1,5 @@
-// Computes for the API what jobs and accounts have borrowed and lent, and who was preempted.
+// Computes for the API the GPUs that jobs and accounts have borrowed or lent, and the preemptions
+// of jobs.
 //
 // Threads: any; pure functions.
 #pragma once

@@ -27,7 +27,8 @@ bool is_fixed(const State& s, const state::Job& job);
 // True if a preempted job does not end: it still exists after time_to_end(), or its cluster refuses
 // to end it. A claim no longer counts on such a job, but Subak still asks it to end.
 bool stays(const state::Job& job);
-// True if the policy lets jobs within quota reclaim GPUs.
+// True if the policy lets jobs within quota reclaim GPUs and the order is
+// OrderPolicy::kTargetShare.
 bool reclaims(const State& s);
 // True if some priority class of the policy preempts and the order is OrderPolicy::kTargetShare.
 // Other orders do not preempt.

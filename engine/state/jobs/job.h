@@ -86,7 +86,7 @@ inline void unsettle([[maybe_unused]] std::vector<Pod>& pods) {
 #endif
 }
 
-// The fields of a Kubernetes job that its pods state.
+// The fields of a job of pods that come from its pods.
 struct PodOrigin {
   // For a gang: the uid of the controller of the gang's pods.
   std::string owner;
@@ -264,7 +264,7 @@ struct Job {
   bool awaits_parked_pods() const;
   // True if the number of pods that start together is not known.
   bool is_unsized() const { return gang && gang_size == 0; }
-  // True for a job of one pod, if the pod's gang had started without this pod.
+  // True for a job of one pod that belongs to a gang which started without this pod.
   bool is_apart() const {
     const bool left = pod_origin != nullptr && pod_origin->replaced_alone;
     return origin == JobOrigin::kPods && !gang && left;
@@ -291,7 +291,7 @@ struct Job {
     return state == JobState::kPaused && until_ms != 0 && extras().backoff != nullptr &&
            cause != Cause::kReleaseRefused && !awaits_readiness();
   }
-  // True if the job is done and ran as long as its owner wanted.
+  // True if the job is done and its last attempt ended by itself or was cancelled.
   bool ran_its_course() const {
     const bool own =
         cause == Cause::kFinished || cause == Cause::kFailed || cause == Cause::kCancelled;
@@ -305,12 +305,13 @@ struct Job {
   bool is_over() const { return overruns > 0 && run().started_ms != 0 && shape; }
   // True if the job needs effects (derive/effects.h).
   bool active() const { return state == JobState::kStarting || state == JobState::kEnding; }
-  // True for a starting inferred gang with some pods that already run. Subak never ends the running
-  // pods because of the other pods.
+  // True for a starting inferred gang with some pods that are already bound. Subak never ends the
+  // bound pods because of the other pods.
   bool runs_on() const;
   // True from the start of an attempt until the attempt is over.
   bool in_attempt() const { return active() || state == JobState::kRunning; }
-  // Returns a live pod that contradicts its gang; nullptr if no pod contradicts its gang.
+  // Returns a waiting pod with a rank that contradicts its gang (Pod::dispute); nullptr if there is
+  // none.
   const Pod* disputing() const;
   // If the gang has segments, which need the ranks of its pods: returns in words why these ranks
   // are not known, or are not unique. Empty: the ranks are known or not needed. O(pods log pods).

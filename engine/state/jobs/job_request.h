@@ -1,6 +1,6 @@
-// The requests of jobs and their pods. Only a complete gang has one request. The job then has a
-// shape, and each pod is a rank of this shape. Before the gang is complete, each pod has a shape of
-// its own.
+// The requests of jobs and their pods. A complete gang has one request: the job has a shape, and
+// each pod is a rank of this shape. Before the gang is complete, the job has no shape, and each pod
+// has a shape of its own.
 //
 // The functions look up requests by shape in the fleet. Functions that change a job change only the
 // job's shape and the shapes of its pods. No index of Jobs depends on these shapes.

@@ -30,7 +30,7 @@ class JobSets {
   const std::set<JobId>& beside_queue() const { return beside_queue_; }
   // Jobs with Job::pods_behind() > 0: the job has more pods than ranks.
   const std::set<JobId>& crowded() const { return crowded_; }
-  // Jobs with a Job::backoff: the cluster's scheduler refused a pod of such a job.
+  // Jobs with JobExtras::backoff: the cluster's scheduler refused a pod of such a job.
   const std::set<JobId>& refused() const { return refused_; }
   // Jobs with Job::awaits_resume(): the job's account has not accepted the job yet.
   const std::set<JobId>& awaiting_resume() const { return awaiting_resume_; }
@@ -47,7 +47,7 @@ class JobSets {
   void change_state(const Job& job, JobState before);
   // Call it after Job::pods or Job::gang_size changed.
   void change_pods(const Job& job);
-  // Call it after Job::until_ms, backoff, stop or awaits_resume() changed.
+  // Call it after Job::until_ms, Job::stop, JobExtras::backoff or Job::awaits_resume() changed.
   void change_waits(const Job& job);
   // Removes a done job that is forgotten.
   void forget(const Job& job);

@@ -65,8 +65,8 @@ class Jobs {
   std::optional<PodPlace> find(ClusterId cluster, const std::string& uid) const {
     return pods_.find(cluster, uid);
   }
-  // Returns the pod of this uid, or of this rank of a job of the cluster. nullopt: the pod is
-  // unknown, or its attempt was revoked.
+  // Returns the pod of this uid, or of this rank of a job of the cluster. nullopt: there is no such
+  // pod, it is only expected, or `ref` names another attempt of the job.
   std::optional<PodPlace> find(ClusterId cluster, const PodRef& ref) const;
 
   // --- changes -----------------------------------------------------------------------------------
@@ -103,7 +103,7 @@ class Jobs {
     ready_.moved(tree_, account, from);
     waiting_.moved(tree_, account, from);
   }
-  // Sets Job::backoff; nullptr drops the refusal.
+  // Sets JobExtras::backoff. nullptr: drops the record of the scheduler's refusal.
   void set_backoff(Job& job, std::unique_ptr<Backoff> backoff);
   // If `awaits` is true, the job stays out of the queue until its account accepts jobs again.
   void await_resume(Job& job, bool awaits);
@@ -118,7 +118,8 @@ class Jobs {
   void end_run(Job& job);
   // Sets Job::overruns to a higher number.
   void overran(Job& job, std::uint32_t times);
-  // Extends the holds of one cluster by the duration `by`. O(holds).
+  // Moves all deadlines of one cluster's jobs later by the duration `by`, such as the ends of
+  // holds. O(jobs with a deadline).
   void put_off(ClusterId cluster, DurationMs by);
   // Ends a job whose state is kDone. Afterwards, look-ups by uid or gang no longer find the job.
   // Jobs then forgets the oldest ended jobs.

@@ -45,7 +45,8 @@ class WaitingCount {
   std::size_t pods(ClusterId cluster, AccountId account) const;
 
   // Returns the accounts with at least `least` gated pods that wait in a cluster, by id. `least` is
-  // at least 1. O(accounts with waiting pods), or O(1) if the cluster has fewer.
+  // at least 1. O(accounts with waiting pods), or O(1) if the whole cluster has fewer than `least`
+  // such pods.
   std::vector<AccountId> crowded(ClusterId cluster, std::size_t least) const;
 
   friend bool operator==(const WaitingCount&, const WaitingCount&) = default;

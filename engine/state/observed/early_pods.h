@@ -1,6 +1,5 @@
-// Early reports: reports of pods on nodes that Subak has not seen. Once the node is seen, the
-// engine decides its early reports. The caller bounds the number of reports
-// (limits::kMaxEarlyPods).
+// Early reports: reports of pods on nodes that Subak has not seen yet. The engine decides on these
+// reports once their node is seen. The caller bounds the number of reports (limits::kMaxEarlyPods).
 //
 // A restart loses early reports, which does no harm, because the edge's list repeats them.
 // Threads: one at a time; Observed owns the object.

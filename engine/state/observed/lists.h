@@ -1,5 +1,5 @@
-// The lists of the clusters' edges, the time of the last report of each cluster, and the user name
-// of each edge.
+// The lists that edges send now, the time of the last report of each cluster, and the user name of
+// each edge. A list is a complete report of the cluster at the beginning of a session.
 //
 // A restart loses this data. After a restart, only Cluster::seen_until_ms says up to when events
 // are known, and each edge lists again.

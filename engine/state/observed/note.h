@@ -60,8 +60,8 @@ struct PodNoLongerBeforeNode {
   ClusterId cluster;
   std::string pod;
 };
-// A process started: it drops early reports, and does not know the time of the last report of a
-// cluster.
+// This process has just started. Observed drops everything about the cluster's lists, and its early
+// reports and unmanaged pods. The time of the cluster's last report is then not known.
 struct NewsForgotten {
   ClusterId cluster;
 };
