@@ -19,7 +19,7 @@
 
 namespace subak::browser {
 
-// What the port needs of the configuration.
+// The options of the port.
 struct HttpPortOptions {
   // The address, the limits on connections and the certificate. The port sets the other options.
   ListenerOptions listener;
@@ -40,7 +40,7 @@ class HttpPort {
   void open(ApiServer& api);
   // Ends calls and events. Call it before the shutdown of the API.
   void close();
-  // Stops to listen. Parts that were not started may be stopped.
+  // Stops listening. It may be called even if start() was not called or has failed.
   void stop();
 
   std::uint16_t port() const { return listener_->port(); }
