@@ -32,8 +32,8 @@ class DatabaseClock final : public Clock {
   // Until the first sample, wall_ms() returns the machine's wall-clock time. `machine` must outlive
   // this object.
   explicit DatabaseClock(const Clock& machine) : machine_(machine) {}
-  // Takes a sample, and logs a step of the database's clock. What it does depends on the duration
-  // of the sample:
+  // Takes a sample, and logs a step of the database's clock. The use of a sample depends on its
+  // duration:
   // - A sample of at most limits::kClockSampleMs: it assumes that the database read its clock in
   //   the middle of the sample, as in Cristian's algorithm (Distributed Computing 3, 1989). The
   //   error is at most half the duration of the sample.
