@@ -213,10 +213,11 @@ struct Config {
   LogLevel log_level = LogLevel::kInfo;
   // True: the metrics have series for each user, in addition to those for other accounts.
   bool user_metrics = false;
-  // The address of a Prometheus server with DCGM's metrics; empty: activity is not observed. The
-  // paths of a file with a bearer token for the server, and of a PEM file with its CA; or empty.
+  // `prometheus`: the address of a Prometheus server with DCGM's metrics; empty: activity is not
+  // observed. `prometheus_token`: the path of a file with a bearer token for the server; may be
+  // empty. `prometheus_ca`: the path of a PEM file with the server's CA; may be empty.
   std::string prometheus, prometheus_token, prometheus_ca;
-  // The time from one query of the server to the next.
+  // The time from one query of the Prometheus server to the next.
   DurationMs prometheus_every_ms = kMinuteMs;
   // The owner of a job is warned once if its GPUs are idle for this long; 0: never.
   DurationMs idle_warn_ms = 30 * kMinuteMs;
@@ -258,7 +259,7 @@ struct Setting {
 // Returns all settings, in the order of the help. The settings live as long as the process.
 std::span<const Setting> settings();
 
-// What a command line without mistakes requests.
+// The result of reading a command line without mistakes.
 struct StartRequest {
   // The values of the file and the flags, checked.
   Config config;

@@ -26,7 +26,8 @@ namespace subak {
 // Takes the answer of a route. A route calls it once.
 using HttpDone = std::function<void(HttpResponse)>;
 
-// What the routes read. Any thread may call each function, and no function blocks.
+// The functions and objects from which the routes read. Any thread may call each function, and no
+// function blocks.
 struct HttpSources {
   // Returns the present state of the service.
   std::function<metrics::ShellState()> state;
