@@ -29,6 +29,7 @@ struct HttpPortOptions {
   bool wants_token = false;
 };
 
+// The HTTP port of one process: its listener, routes and gateway.
 class HttpPort {
  public:
   // Begins to listen. Until open(), calls and events of browsers are answered with "unavailable".

@@ -107,7 +107,7 @@ struct ShellState {
   // The clock of the database; nullopt: there is no database, or no sample of its clock yet.
   std::optional<DatabaseClockStatus> database_clock;
   // The last durable fact that this replica knows, if the database lacks that fact; 0: the database
-  // lacks no such fact.
+  // has the fact, or this replica knows none.
   std::uint64_t known_seq = 0;
   // How many values of the policy in force differ from those of this configuration.
   std::size_t config_differences = 0;

@@ -66,8 +66,8 @@ struct UsageColumns {
   bool job = false;
 };
 
-// Selects rows of the ledger that overlap [from_ms, to_ms). Their facts come after `after_seq` and
-// not after `last_seq`. The result is in order of seq, and has at most `most` rows.
+// Selects rows of the ledger that overlap [from_ms, to_ms). The facts of these rows have numbers
+// above `after_seq`, up to `last_seq`. The result is in order of seq, and has at most `most` rows.
 struct LedgerQuery {
   TimeMs from_ms = 0;
   TimeMs to_ms = INT64_MAX;

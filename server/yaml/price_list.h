@@ -21,6 +21,7 @@
 
 namespace subak {
 
+// The prices of a price list.
 struct PriceList {
   struct Gpu {
     // The first day, in days since 1970-01-01 (UTC).

@@ -7,7 +7,7 @@
 namespace subak::api {
 
 // Checks that the caller may make this edit, posts the edit, fills in `out` and finishes the call.
-// It refuses the following edits with PERMISSION_DENIED, and the audit log gets the refusal:
+// It refuses these edits with PERMISSION_DENIED, and writes the refusal into the audit log:
 // - an account that the caller may not edit (Caller::may_edit_account);
 // - a team admin sets namespaces, since namespaces decide in the whole fleet which account pays for
 //   a pod;
@@ -25,8 +25,8 @@ Call::Reactor* apply_accounts(const Call& call, in::ApplyAccounts edit,
                               const RequestFingerprint& fingerprint,
                               v1::ApplyAccountsResponse* out);
 
-// Does the same for a move. A team admin must be allowed to edit both paths. If the account or one
-// below it has a quota, an account above the new path must bound it, as for a quota that is set.
+// Does the same for a move. A team admin must be allowed to edit both paths. If the account, or an
+// account below it, has a quota, an account above the new path must have a quota that bounds it.
 Call::Reactor* move_account(const Call& call, in::MoveAccount edit,
                             const RequestFingerprint& fingerprint, v1::ApplyAccountsResponse* out);
 

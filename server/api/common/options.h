@@ -48,7 +48,8 @@ struct LossAsked {
   bool validate_only = false;
 };
 // The last durable fact that this replica knows, if the database lacks that fact. `known_seq`: the
-// number of the fact; 0: the database lacks no such fact. `known_ms`: the time of the fact.
+// number of the fact; 0: the database has the fact, or this replica knows none. `known_ms`: the
+// time of the fact.
 struct LossSeen {
   std::uint64_t known_seq = 0;
   TimeMs known_ms = 0;

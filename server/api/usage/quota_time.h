@@ -23,6 +23,8 @@
 
 namespace subak::api {
 
+// The quota hours of one period, computed backwards from the present. Call revert() for each edit,
+// then finish().
 class QuotaTime {
  public:
   // The path of an account, and the first day of a period; -1: the sums have no periods.

@@ -29,6 +29,7 @@ std::vector<RunningUsage> running_usage(const Engine& engine, const UsageColumns
 // Returns the columns that the store must tell apart to answer the request.
 UsageColumns columns_of(const v1::ReportUsageRequest& in);
 
+// The sums of one report.
 class UsageSums {
  public:
   // `query`: the query whose rows are added; its payers must be sorted. All arguments must outlive

@@ -19,6 +19,7 @@ struct ClockSample {
   std::int64_t began_ms = 0, ended_ms = 0;
 };
 
+// The state of the database's clock, for metrics and warnings.
 struct DatabaseClockStatus {
   // The database's time minus that of the machine's wall clock.
   DurationMs offset_ms = 0;
@@ -26,7 +27,7 @@ struct DatabaseClockStatus {
   std::uint64_t steps = 0;
 };
 
-// Threads: any.
+// The database's clock, as the samples show it. Threads: any.
 class DatabaseClock final : public Clock {
  public:
   // Until the first sample, wall_ms() returns the machine's wall-clock time. `machine` must outlive

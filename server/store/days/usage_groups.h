@@ -32,6 +32,7 @@ class UsageNames {
   std::unordered_map<std::string, std::uint32_t, Hash, std::equal_to<>> numbers_;
 };
 
+// The sums of usage, in one group for each combination of payer, holder, state and the columns.
 class UsageGroups {
  public:
   explicit UsageGroups(const UsageColumns& columns) : columns_(columns) {}

@@ -24,6 +24,7 @@ struct StoreMark {
 // beside that file. If the file does not exist, or if anything else fails, it returns `path`.
 std::string real_path(const std::string& path);
 
+// The locks of one store, from acquire() to the destructor.
 class StoreLock {
  public:
   // What acquire() does if the store does not exist. kMake: it creates the store's file. kLeave: it

@@ -11,6 +11,7 @@
 
 namespace subak::postgres {
 
+// A parsed address.
 struct Address {
   // Keys and values for libpq, without a password.
   std::vector<std::pair<std::string, std::string>> parameters;
