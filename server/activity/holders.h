@@ -1,5 +1,6 @@
-// The pods that hold GPUs, and what the samples of a Prometheus server say about their GPUs.
-// Threads: any; pure functions, except that held_gpus() runs on the thread of its engine.
+// Finds the pods that hold GPUs, and joins them with the samples of a Prometheus server, which say
+// how busy their GPUs are. Threads: any; pure functions, except that held_gpus() runs on the thread
+// of its engine.
 #pragma once
 
 #include <array>

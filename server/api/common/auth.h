@@ -1,4 +1,4 @@
-// Authentication of callers and their roles.
+// Authenticates callers by tokens, and says which role each caller has.
 //
 // Without a token file, the server listens on loopback only, without TLS. Every caller on loopback
 // is an admin called "loopback", unless `loopback_admin` is false. The Unix socket admits only

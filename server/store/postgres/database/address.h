@@ -1,4 +1,4 @@
-// The address of a PostgreSQL database as a user writes it:
+// Parses the address of a PostgreSQL database as a user writes it:
 // postgres://user@host:port/database?parameters.
 #pragma once
 
