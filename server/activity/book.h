@@ -59,7 +59,7 @@ struct ActivityFigures {
   std::size_t series = 0, invalid = 0, unknown_nodes = 0;
 };
 
-// The sums of this process, with the part that the store has to get next.
+// The sums of activity in memory, and which of them have changed since the last write.
 class ActivityBook {
  public:
   // Replaces the sums by those in the store. If the store cannot be read, returns the error, and

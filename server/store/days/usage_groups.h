@@ -32,7 +32,8 @@ class UsageNames {
   std::unordered_map<std::string, std::uint32_t, Hash, std::equal_to<>> numbers_;
 };
 
-// The sums of usage, in one group for each combination of payer, holder, state and the columns.
+// The sums of usage, in one group for each combination of period, payer, holder, state and the
+// columns of the query.
 class UsageGroups {
  public:
   explicit UsageGroups(const UsageColumns& columns) : columns_(columns) {}
