@@ -1,6 +1,7 @@
-// The sums of activity by job, and by account, product, state and hour. The book is written to the
-// store from time to time, and loaded at a start or takeover. The time between the last write and
-// the load counts as not observed. Threads: any may call all members.
+// Adds up how busy the held GPUs were (activity), by job, and by account, product, state and hour.
+// The observer writes these sums to the store from time to time. A process loads them when it
+// starts or takes the lead. The time between the last write and the load counts as not observed.
+// Threads: any may call all members.
 #pragma once
 
 #include <cstdint>
@@ -21,10 +22,10 @@
 
 namespace subak {
 
-// A job whose GPUs are all idle for long.
+// A job whose GPUs have all been idle for long.
 struct IdleJob {
   JobId job;
-  // Since when the GPUs are idle.
+  // The time since which the GPUs have been idle.
   TimeMs since_ms = 0;
   MilliGpu milligpu = 0;
   // The uid of one pod of the job.
@@ -58,10 +59,12 @@ struct ActivityFigures {
   std::size_t series = 0, invalid = 0, unknown_nodes = 0;
 };
 
+// The sums of activity in memory, and which of them have changed since the last write.
 class ActivityBook {
  public:
-  // Replaces the sums by those in the store. Sums that cannot be read count as none; the result is
-  // then the error. Call it when this process begins to lead, and from time to time on a standby.
+  // Replaces the sums by those in the store. If the store cannot be read, returns the error, and
+  // the sums in memory stay. If there are none in memory, the book takes the sums that were read
+  // before the error. Call it when this process begins to lead, and from time to time on a standby.
   std::optional<Error> load(Store& store, TimeMs now) SUBAK_EXCLUDES(mutex_);
   // Writes the sums of jobs and of the days that changed since the last write.
   std::optional<Error> write(Store& store) SUBAK_EXCLUDES(mutex_);
@@ -69,9 +72,9 @@ class ActivityBook {
   // Adds the time from the last call until `now` (ms) to the sums of the pods that hold GPUs now.
   // `samples`: the values of this time; nullptr: there are none, so the time is not observed. A
   // value covers at most limits::kActivityCoversMs before `now`. add() also finds busy GPUs that no
-  // pod holds. The first call after load() finds none, since it does not know which pods ended just
-  // before. Returns the jobs that have been idle for at least `warn_after` (ms) and not warned;
-  // they then count as warned. If `warn_after` is 0, it returns no job.
+  // pod holds. The first call after load() finds no such GPUs, since it does not know which pods
+  // ended just before. Returns the jobs that have been idle for at least `warn_after` (ms) and not
+  // warned; they then count as warned. If `warn_after` is 0, it returns no job.
   std::vector<IdleJob> add(const HeldGpus& held, const ActivitySamples* samples, TimeMs now,
                            DurationMs warn_after) SUBAK_EXCLUDES(mutex_);
   // Records that a read failed.
@@ -97,15 +100,15 @@ class ActivityBook {
     // The numbers of idle and of other devices. `complete`: all devices of the job are among them.
     std::uint32_t idle = 0, busy = 0;
     bool complete = true;
-    // The begin of the time that the observation covers.
+    // The start of the time that the observation covers.
     TimeMs from_ms = 0;
     std::string pod_uid;
   };
 
   // Returns the record of a UTC day with these sums.
   static ActivityDay record_of(std::int64_t day, const Hours& hours);
-  // Adds the time of one pod from the last observation until `now`. `seen` has no devices: the time
-  // is not observed.
+  // Adds the time of one pod from the last observation until `now`. If `seen` has no devices, the
+  // time is not observed.
   void add_pod(const OpenUsage& pod, const PodActivity& seen, TimeMs now, JobNow& job)
       SUBAK_REQUIRES(mutex_);
   // Finds the idle jobs, and returns those to warn.

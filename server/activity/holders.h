@@ -1,5 +1,6 @@
-// The pods that hold GPUs, and what the samples of a Prometheus server say about their GPUs.
-// Threads: any; pure functions, except that held_gpus() runs on the thread of its engine.
+// Finds the pods that hold GPUs, and joins them with the samples of a Prometheus server, which say
+// how busy their GPUs are. Threads: any; pure functions, except that held_gpus() runs on the thread
+// of its engine.
 #pragma once
 
 #include <array>
@@ -56,8 +57,8 @@ struct PodActivity {
   // it, whichever is more. Each of them stands for an equal part of the pod's GPU time. 0: there is
   // no sample.
   std::uint32_t devices = 0;
-  // The power of the pod's devices in watts. Of a device that the pod holds in part, only this
-  // part.
+  // The power of the pod's devices in watts. If the pod holds a part of a device, only this part of
+  // its power counts.
   double watts = 0;
 
   std::uint32_t observed() const { return idle + low + active; }
@@ -66,7 +67,8 @@ struct PodActivity {
 // A busy GPU that no pod holds.
 struct UnheldGpu {
   // The names of cluster and node. `gpu`: the index of the GPU, with "/" and the id of the MIG
-  // instance. Empty: some GPU of the node, since the samples name no pods there.
+  // instance. Empty: one GPU of the node. The samples name no pods there, so it is unknown which
+  // GPU it is.
   std::string cluster, node, gpu;
   // The pod that the samples name, as "namespace/name"; empty: none.
   std::string pod;
@@ -76,8 +78,8 @@ struct UnheldGpu {
   friend bool operator==(const UnheldGpu&, const UnheldGpu&) = default;
 };
 
-// The pods that held GPUs at the last instant, with the GPUs that they held by node. A sample may
-// be older than the end of a pod.
+// The pods that held GPUs at the last observation, and how many, by node. joined() needs them,
+// since a sample may still show a pod that has ended meanwhile.
 struct LastHolders {
   std::map<NodeId, std::map<std::string, std::uint32_t>> pods;
 };
@@ -100,7 +102,7 @@ struct Joined {
 // - A device without a pod counts for a pod only if the result does not depend on the choice. This
 //   is so if one pod holds all such devices of the node, or if all of them have the same class.
 // - A busy device (1 % or more) that is left over has no holder, unless a pod that held GPUs of the
-//   node at the last instant explains it.
+//   node at the last observation explains it.
 // O((devices + pods + nodes) log n).
 Joined joined(const HeldGpus& held, const ActivitySamples& samples, const LastHolders& last);
 // Returns the holders for the next call of joined().

@@ -17,6 +17,7 @@
 
 namespace subak {
 
+// The options of the observer.
 struct ObserverOptions {
   PrometheusAccess access;
   // A job whose GPUs are idle for this long is warned; 0: no job is warned.
@@ -37,6 +38,7 @@ struct ObserverPorts {
   std::function<void(const IdleJob&)> warn;
 };
 
+// The observing thread.
 class ActivityObserver {
  public:
   // `book` and `store` must outlive the observer.

@@ -20,6 +20,7 @@ struct PrometheusAccess {
   std::string ca_file;
 };
 
+// A client of one server. Each query reads the token file again.
 class PrometheusClient {
  public:
   explicit PrometheusClient(PrometheusAccess access) : access_(std::move(access)) {}

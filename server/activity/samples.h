@@ -32,7 +32,7 @@ struct DeviceSample {
   std::string instance, profile;
   // The pod that uses the device, as "namespace/name"; empty: the exporter names no pod.
   std::string pod;
-  // The part of the time in which the device was busy, from 0 to 1. nullopt: no valid value.
+  // The fraction of the time in which the device was busy, from 0 to 1. nullopt: no valid value.
   std::optional<double> activity;
   // The used framebuffer in MiB, and the power of the complete GPU in watts. nullopt: no valid
   // value.

@@ -29,6 +29,7 @@ namespace api {
 class Sessions;
 }
 
+// The gRPC server of one process.
 class ApiServer {
  public:
   ApiServer(ApiOptions options, ApiDeps deps);

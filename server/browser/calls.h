@@ -1,6 +1,7 @@
 // Forwards calls of browsers to the API of this process, over a channel within the process. So
-// roles, lanes, limits and refusals are those of the API. A thread of its own converts the answers
-// to JSON, so no thread of gRPC or of the HTTP port does.
+// these calls have the same roles, lanes, limits and refusals as other calls of the API. A separate
+// thread converts the answers to JSON, so that the threads of gRPC and of the HTTP port do not
+// wait.
 #pragma once
 
 #include <google/protobuf/descriptor.h>
@@ -35,7 +36,8 @@ struct Asked {
   std::string authorization;
   // The value of subak-inside: Sessions::own(), a blank, and the address of the browser for logs.
   std::string peer;
-  // Who takes turns: a digest of the authorization, or the address.
+  // The caller in queues in which callers take turns: a digest of the authorization, or the
+  // address.
   std::string caller;
   // The value of subak-min-sequence; empty: none.
   std::string min_sequence;
@@ -72,17 +74,18 @@ class Calls {
 
  private:
   struct Flight;
-  // Counts the call. A status other than OK: a limit is reached, or this object does not run.
+  // Counts the call and returns OK. Any other status: a limit is reached, or this object does not
+  // run.
   grpc::Status enter(const std::shared_ptr<Flight>& flight);
   // Queues the conversion of an answer, on a thread of gRPC.
   void arrived(const std::shared_ptr<Flight>& flight, const grpc::Status& status);
   void work();
-  // Converts and answers.
+  // Converts the answer to JSON, and calls Done.
   void finish(Flight& flight);
 
   std::shared_ptr<grpc::Channel> channel_;
   Mutex mutex_;
-  // Wakes the thread, and stop().
+  // `wake_` wakes the thread, and `landed_` wakes stop().
   CondVar wake_, landed_;
   bool running_ SUBAK_GUARDED_BY(mutex_) = false;
   std::set<std::shared_ptr<Flight>> flights_ SUBAK_GUARDED_BY(mutex_);

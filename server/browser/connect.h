@@ -14,15 +14,15 @@
 
 namespace subak::browser {
 
-// True if the path is that of a call, of whatever method.
+// True if the path begins like the path of a call. The method need not exist.
 bool is_call(std::string_view path);
 // Reads a request as a call of a method on the list of reads (reads.h). The caller fills in
 // Asked::authorization, peer and caller. A refusal is an answer with a Connect error, which names
 // the field, its value and what to send instead.
 std::variant<Asked, HttpResponse> parse_call(const HttpRequest& request);
 
-// Returns the request of a method that the JSON says, as protobuf bytes. The error names `body` and
-// says what is wrong.
+// Converts the request of a method from JSON to protobuf bytes. The error names `body` and says
+// what is wrong.
 Result<std::string> message_of(const google::protobuf::MethodDescriptor& method,
                                std::string_view json);
 
@@ -34,8 +34,8 @@ struct ConnectCode {
 ConnectCode connect_code(grpc::StatusCode code);
 
 // Returns the answer for an error: {"code", "message", "details"}. Each detail has a type, the
-// protobuf bytes in base64, and the same as JSON (`debug`). `http`: the HTTP status; 0: that of the
-// code.
+// protobuf bytes in base64, and the same detail as JSON (`debug`). `http`: the HTTP status; 0: that
+// of the code.
 HttpResponse connect_error(const grpc::Status& status, int http = 0);
 // Returns the answer for an error of the request itself, with the code `code`.
 HttpResponse connect_refusal(grpc::StatusCode code, const Error& error, int http = 0);

@@ -1,4 +1,5 @@
-// What browsers reach on the HTTP port (class `Gateway`), beside /metrics, /healthz and /readyz:
+// Answers the requests of browsers on the HTTP port, except /metrics, /healthz and /readyz (class
+// `Gateway`):
 //   POST /subak.v1.SERVICE/METHOD   a read of the API, as JSON (reads.h, connect.h)
 //   GET  /live?topics=...           server-sent events (live.h)
 //   GET, POST /login, POST /logout  exchange a token for a session, and end it (sign_in.h)
@@ -8,9 +9,9 @@
 // - The host is one of the service's own (http_handler(), which calls the gateway).
 // - Beyond this machine, the connection has TLS and the service has a token file. On this machine
 //   no TLS is needed.
-// - A page of another origin caused neither a call nor a stream.
-// - Calls and streams need the rights that the gRPC API wants of the same caller: a token or a
-//   session if there is a token file, else nothing. Beyond this machine, pages need a session too.
+// - No page of another origin caused the call, the stream or the sign-in.
+// - Calls and streams need the same rights as in the gRPC API: a token or a session if there is a
+//   token file, else nothing. Beyond this machine, pages need a session too.
 #pragma once
 
 #include <atomic>
@@ -28,9 +29,9 @@
 
 namespace subak::browser {
 
-// What the gateway uses of the service.
+// The parts of the service that the gateway uses.
 struct GatewayPorts {
-  // Answers the paths that are not the gateway's.
+  // Answers /metrics, /healthz, /readyz and all paths that the gateway does not know.
   HttpRoute routes;
   // True: the service has a token file.
   bool wants_token = false;
@@ -52,8 +53,8 @@ class Gateway {
 
   // Answers a request. It calls `done` once, at once or later on another thread. It does not block.
   void handle(const HttpRequest& request, const HttpReplier& done);
-  // Opens calls, events and sign-ins. Until then they are answered with "unavailable". `sessions`
-  // must outlive close().
+  // Opens calls, events and sign-ins. Before open(), the gateway answers them with "unavailable".
+  // `sessions` must outlive close().
   void open(std::shared_ptr<grpc::Channel> channel, api::Sessions& sessions);
   // Ends all streams and calls. Call it before the API stops.
   void close();

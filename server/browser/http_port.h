@@ -19,7 +19,7 @@
 
 namespace subak::browser {
 
-// What the port needs of the configuration.
+// The options of the port.
 struct HttpPortOptions {
   // The address, the limits on connections and the certificate. The port sets the other options.
   ListenerOptions listener;
@@ -29,6 +29,7 @@ struct HttpPortOptions {
   bool wants_token = false;
 };
 
+// The HTTP port of one process: its listener, routes and gateway.
 class HttpPort {
  public:
   // Begins to listen. Until open(), calls and events of browsers are answered with "unavailable".
@@ -40,7 +41,7 @@ class HttpPort {
   void open(ApiServer& api);
   // Ends calls and events. Call it before the shutdown of the API.
   void close();
-  // Stops to listen. Parts that were not started may be stopped.
+  // Stops listening. It may be called even if start() was not called or has failed.
   void stop();
 
   std::uint16_t port() const { return listener_->port(); }

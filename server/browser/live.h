@@ -4,9 +4,9 @@
 // browsers, and only while a browser wants the topic. All browsers share one encoded text.
 //
 // The id of an event is the number of the last fact that the event includes. A browser that
-// returns with such a number (Last-Event-ID) gets only the topics that changed since. If the hub
-// cannot know which topics changed, the browser first gets an event `reset`. After that it gets all
-// topics.
+// connects again with such a number (Last-Event-ID) gets only the topics that changed since. If the
+// hub cannot know which topics changed, the browser first gets an event `reset`. After that it gets
+// all topics.
 #pragma once
 
 #include <cstddef>
@@ -62,7 +62,7 @@ struct LiveReader {
   std::uint64_t last_id = 0;
   // The session, for the limit on its streams; empty: there is no session.
   std::string session;
-  // False: the browser may read no longer, so its stream ends. It is called once a second.
+  // The hub calls it once a second. False: the browser may no longer read, so its stream ends.
   std::function<bool()> may_read;
 };
 
@@ -101,15 +101,15 @@ class Live {
     // The id of the event, and the id at which the hub began to follow the topic.
     std::uint64_t id = 0, since = 0;
   };
-  // Removes ended streams, and ends those whose browser may read no longer. Returns the topics that
-  // the others want.
+  // Removes ended streams, and ends the streams whose browser may no longer read. Returns the
+  // topics that the other streams want.
   TopicSet sweep() SUBAK_REQUIRES(mutex_);
   // Reads the topics. Returns those that changed. Only the hub's thread calls it.
   TopicSet read(TopicSet wanted);
   void take(std::size_t topic, std::string json, std::uint64_t sequence);
   // Sends the changes to one browser.
   void send(Open& open, TopicSet changed, DurationMs now);
-  // True if the browser may have missed a change that the hub does not know.
+  // True if the browser may have missed changes that the hub does not know.
   bool is_too_old(const Open& open) const;
   void work();
 
@@ -120,7 +120,7 @@ class Live {
   bool running_ SUBAK_GUARDED_BY(mutex_) = false;
   // The following members belong to the hub's thread. The states of live_topics().
   std::vector<State> states_ = std::vector<State>(live_topics().size());
-  // The highest id so far, and what look() last saw.
+  // The highest id so far, and the sequence that look() saw last.
   std::uint64_t last_id_ = 0, looked_sequence_ = 0;
   DurationMs looked_ms_ = 0;
   std::thread thread_;

@@ -1,4 +1,5 @@
-// The forms of a sign-in: cookie, body and page, as plain functions. Threads: any.
+// Reads and writes the parts of a sign-in: the cookie, the body and the page. All are plain
+// functions. Threads: any.
 #pragma once
 
 #include <string>
@@ -13,7 +14,7 @@ namespace subak::browser {
 // TLS or from this machine, without a domain, and for all paths.
 inline constexpr std::string_view kCookie = "__Host-subak";
 
-// Returns the secret in the header Cookie; empty: there is none of the right form.
+// Returns the secret in the header Cookie; empty: there is no secret of the right form.
 std::string_view session_of(std::string_view cookies);
 // Return the header Set-Cookie, as "\r\nSet-Cookie: ...", that stores a secret or removes it.
 std::string set_cookie(std::string_view secret);
@@ -23,7 +24,7 @@ std::string remove_cookie();
 // Authorization, else the session of its cookie, else an empty text.
 std::string authorization_of(const HttpRequest& request);
 
-// A wish to sign in.
+// A request to sign in.
 struct SignIn {
   std::string token;
   // The page to show next, on this host: "/queue".
@@ -33,7 +34,8 @@ struct SignIn {
 };
 // Reads the body of POST /login: a form (token=...&to=...) or JSON ({"token": "..."}).
 Result<SignIn> parse_sign_in(const HttpRequest& request);
-// Returns the path if it is one of this host, else "/". So a link cannot lead a visitor elsewhere.
+// Returns the path if it is one of this host, else "/". So a link cannot lead a visitor to another
+// host.
 std::string own_path(std::string_view path);
 
 // Returns the page with the form. `to`: the page to show after the sign-in. `refusal`: why the last

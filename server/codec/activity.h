@@ -1,7 +1,8 @@
-// The sums of activity that are stored beside the facts (docs/design/0092), and their durable form.
-// The sums are observations: no fact and no charge depends on them. A program that cannot read the
-// sums continues without them. The form works like that of facts (server/codec/codec.h), but has
-// its own version numbers. Threads: any; plain values and pure functions.
+// The sums of activity (how busy the held GPUs were) and their durable form. The store has them
+// beside the facts (docs/design/0092). The sums are observations: no fact and no charge depends on
+// them. A program that cannot read the sums continues without them. The form works like that of
+// facts (server/codec/codec.h), but has its own version numbers. Threads: any; plain values and
+// pure functions.
 #pragma once
 
 #include <cstdint>
@@ -19,7 +20,7 @@ namespace subak {
 
 // GPU time by how busy the GPUs were, in milli-GPU x ms, and energy in millijoules. Never negative.
 struct ActivitySums {
-  // Below 1 %, from 1 to 25 %, and above.
+  // The GPU time with an activity below 1 %, from 1 to 25 %, and above 25 %.
   std::int64_t idle = 0, low = 0, active = 0;
   std::int64_t energy_mj = 0;
 

@@ -1,7 +1,7 @@
-// The durable form of facts. The form is the protobuf wire format. The functions below get the
-// field numbers from the `fields(v)` list of each record, so the code states each field number
-// once. proto/subak/fact/v1/fact.proto describes the same bytes for other programs, and a test
-// compares the two.
+// Encodes facts to their durable form, and decodes them. The durable form is the protobuf wire
+// format. The functions below get the field numbers from the `fields(v)` list of each record, so
+// the code states each field number once. proto/subak/fact/v1/fact.proto describes the same bytes
+// for other programs, and a test compares the two.
 //
 // bool, uint32, uint64, int32, int64, double and string are encoded as in proto3. An id becomes a
 // uint32, except that a JobId becomes a uint64. An enum becomes its value, and a record becomes a

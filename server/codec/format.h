@@ -1,4 +1,4 @@
-// The durable form of a variant of records. The types of the variant are called kinds; each has
+// Encodes and decodes a variant of records. The types of the variant are called kinds; each has
 // kName and fields(v). A later version may only add kinds at the end of the variant. codec.h uses
 // Format for facts. A test uses Format with a second version.
 //

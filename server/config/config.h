@@ -27,8 +27,8 @@
 
 namespace subak {
 
-// Where to listen. With port 0 the system chooses a port, and a log line at the start shows that
-// port.
+// An address on which the service listens. With port 0 the system chooses a port, and a log line at
+// the start shows that port.
 struct ListenAddress {
   // An IP address, IPv6 without brackets.
   std::string host;
@@ -76,13 +76,13 @@ struct EnumText<DatabaseDurability> {
   static constexpr std::array<std::string_view, 2> names{"replicated", "local"};
 };
 
-// What the webhook does about pods with ResourceClaims; the fields are those of AdmissionConfig.
+// Says how the webhook treats pods with ResourceClaims. The fields are those of AdmissionConfig.
 struct ClaimConfig {
   DeviceClaims devices = DeviceClaims::kGate;
   bool domains_for_nvlink = false;
 };
 
-// What the webhook does with pods; the fields are those of AdmissionConfig.
+// Says how the webhook treats pods. The fields are those of AdmissionConfig.
 struct WebhookConfig {
   UnknownCluster unknown_cluster = UnknownCluster::kWarn;
   std::string pod_priority_class;
@@ -169,8 +169,8 @@ struct Config {
   // The clusters. Empty: the service uses the clusters in the store; a new store gets
   // names::kFirstCluster.
   std::vector<ClusterConfig> clusters;
-  // How the service reaches its cluster, if there is only one and the cluster's own entry does not
-  // say how.
+  // How the service reaches its cluster. These values are only for a service with one cluster whose
+  // entry does not say how.
   std::string kubeconfig;
   bool in_cluster = false;
   // Values of the Policy (model/policy.h), under the same names. If a value is unset, the stored
@@ -213,10 +213,11 @@ struct Config {
   LogLevel log_level = LogLevel::kInfo;
   // True: the metrics have series for each user, in addition to those for other accounts.
   bool user_metrics = false;
-  // The address of a Prometheus server with DCGM's metrics; empty: activity is not observed. The
-  // paths of a file with a bearer token for the server, and of a PEM file with its CA; or empty.
+  // `prometheus`: the address of a Prometheus server with DCGM's metrics; empty: activity is not
+  // observed. `prometheus_token`: the path of a file with a bearer token for the server; empty: no
+  // token. `prometheus_ca`: the path of a PEM file with the server's CA; empty: the system's CAs.
   std::string prometheus, prometheus_token, prometheus_ca;
-  // The time from one query of the server to the next.
+  // The time from one query of the Prometheus server to the next.
   DurationMs prometheus_every_ms = kMinuteMs;
   // The owner of a job is warned once if its GPUs are idle for this long; 0: never.
   DurationMs idle_warn_ms = 30 * kMinuteMs;
@@ -258,7 +259,7 @@ struct Setting {
 // Returns all settings, in the order of the help. The settings live as long as the process.
 std::span<const Setting> settings();
 
-// What a command line without mistakes requests.
+// The result of reading a command line without mistakes.
 struct StartRequest {
   // The values of the file and the flags, checked.
   Config config;

@@ -1,6 +1,5 @@
-// Some keys of the configuration are settings of the policy. This header reads and changes them. If
-// the file or a flag sets a key, callers of the API cannot change it.
-// Threads: any; pure functions.
+// Reads and changes the settings of the policy that are also keys of the configuration. If the file
+// or a flag sets a key, callers of the API cannot change it. Threads: any; pure functions.
 #pragma once
 
 #include <string>

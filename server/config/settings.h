@@ -30,8 +30,8 @@ std::string choices() {
   return out;
 }
 
-// Reads the name of an enum's value. The text must equal the name in EnumText exactly, also in
-// upper and lower case.
+// Reads the name of an enum's value. The text must equal the name in EnumText exactly, including
+// the case.
 template <class E>
 Result<E> read_enum(std::string_view text) {
   if (const auto value = enum_from<E>(text)) return *value;
@@ -63,9 +63,10 @@ std::optional<Error> add_class(Config& config, PriorityClass one);
 // Sets `out` to thousandths, or to 0 if the number is `usual`, the default.
 std::optional<Error> read_constant(std::string_view text, std::uint32_t most, double usual,
                                    std::optional<std::uint32_t>& out);
-// Sets Config::prometheus. Refuses anything but the URL of a server.
+// Sets Config::prometheus. Refuses a text that is not the URL of a server.
 std::optional<Error> set_prometheus(Config& config, std::string_view text);
-// Adds to Config::fatal_conditions. Refuses too many.
+// Adds a condition to Config::fatal_conditions. Refuses more than limits::kMaxNodeListItems
+// conditions.
 std::optional<Error> add_fatal_condition(Config& config, std::string_view text);
 // Reads a class's value, a whole number.
 Result<std::int32_t> read_class_value(std::string_view text);
@@ -88,7 +89,7 @@ std::optional<Error> check_label_key(std::string_view text);
 // Reads "namespace=NAME:PRODUCT" or "class=NAME:PRODUCT" (a priority class); a namespace may end
 // with *. `product_end`: the suffix that PRODUCT must have; empty: PRODUCT must be of MIG slices.
 Result<GpuRoute> read_route(std::string_view text, std::string_view product_end);
-// Adds to Config::http_hosts. Refuses anything but the name of a host.
+// Adds a name to Config::http_hosts. Refuses a text that is not the name of a host.
 std::optional<Error> add_http_host(Config& config, std::string_view text);
 // Sets WebhookConfig::pod_priority_class. Refuses a name that no PriorityClass may have.
 std::optional<Error> set_pod_class(Config& config, std::string_view text);

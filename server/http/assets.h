@@ -26,7 +26,7 @@ struct Asset {
 };
 
 // Returns the files of this program, in any order. The build defines this function: in
-// no_assets.cc, which has no file, or in a generated file (SUBAK_CONSOLE_ASSETS in CMake).
+// no_assets.cc, which returns no files, or in a generated file (SUBAK_CONSOLE_ASSETS in CMake).
 std::span<const Asset> console_assets();
 
 // A table of files.
@@ -35,10 +35,10 @@ class Assets {
   // `files` must outlive this object.
   explicit Assets(std::span<const Asset> files) : files_(files) {}
   bool empty() const { return files_.empty(); }
-  // Returns the answer for a GET or HEAD of `path`; nullopt: there is no such file. A path that
-  // names no file, because its last part has no dot, gets the page "/": the page itself has views
-  // with such URLs. Answers 304 if the browser has the file.
-  // `accept_encoding`, `if_none_match`: the headers of the request.
+  // Returns the answer for a GET or HEAD of `path`; nullopt: there is no such file. If no file has
+  // the path and its last part has no dot, the path is a view of the page, so the answer is the
+  // page "/". Answers 304 if the browser has the file. `accept_encoding`, `if_none_match`: the
+  // headers of the request.
   std::optional<HttpResponse> answer(std::string_view path, std::string_view accept_encoding,
                                      std::string_view if_none_match) const;
 
@@ -48,8 +48,8 @@ class Assets {
   std::span<const Asset> files_;
 };
 
-// Returns the Content-Security-Policy of pages that are made of assets: everything comes from the
-// page's own origin, nothing is inline, and no other page can have it in a frame.
+// Returns the Content-Security-Policy of pages that are made of assets: all resources come from the
+// page's origin, none is inline, and no other page can frame the page.
 std::string_view assets_policy();
 
 }  // namespace subak

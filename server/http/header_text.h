@@ -1,4 +1,4 @@
-// Small parts of HTTP headers. Threads: any; pure functions.
+// Reads and makes small parts of HTTP headers. Threads: any; pure functions.
 #pragma once
 
 #include <string>

@@ -26,7 +26,8 @@ namespace subak {
 // Takes the answer of a route. A route calls it once.
 using HttpDone = std::function<void(HttpResponse)>;
 
-// What the routes read. Any thread may call each function, and no function blocks.
+// The functions and objects from which the routes read. Any thread may call each function, and no
+// function blocks.
 struct HttpSources {
   // Returns the present state of the service.
   std::function<metrics::ShellState()> state;
@@ -82,7 +83,7 @@ using HttpRoute = std::function<void(std::string_view method, std::string_view t
 // `hosts` as the names). A request without a name is answered too. All other requests get 421 with
 // a text that says what to do. So if the name of a foreign web page points to this service (DNS
 // rebinding), the page can read no data. Headers of each answer forbid browsers to guess another
-// type and to show the page in a frame.
+// content type and to show the page in a frame.
 AsyncHttpHandler http_handler(HttpRoute route, std::vector<std::string> hosts);
 // Works as http_handler(), for a handler of complete requests.
 AsyncHttpHandler own_hosts_only(AsyncHttpHandler handler, std::vector<std::string> hosts);

@@ -1,6 +1,7 @@
-// Computes all usage again with another half-life, while a change of the half-life is under way
-// (docs/design/0108). A thread of low priority reads the facts of the store from the first one on,
-// with its own connection. It then posts in::HalfLifeRead. The loop never waits for this thread.
+// Recomputes all usage with the new half-life while a change of the half-life is under way
+// (docs/design/0108). A thread of low priority reads all facts of the store, with its own
+// connection. It then posts the new usage to the loop (in::HalfLifeRead). The loop never waits for
+// this thread.
 #pragma once
 
 #include <atomic>
@@ -39,9 +40,10 @@ class HalfLifeReader {
   // Does one step of the change under way, if there is one. Returns how long to wait before the
   // next step.
   DurationMs look();
-  // Folds a page of facts up to the one that began the change.
+  // Reads a page of facts, and adds their usage. Stops at the fact that began the change. Returns
+  // how long to wait before the next step.
   DurationMs read(const HalfLifeChange& change);
-  // Posts the values, and waits for the reply.
+  // Posts the new usage, and waits for the reply or for stop().
   void post(const HalfLifeChange& change);
   // Waits for `ms` ms, or until stop() is called. False: stop() was called.
   bool pause(DurationMs ms);

@@ -23,7 +23,7 @@ namespace subak {
 class LastCopy {
  public:
   // `path`: the file, in a folder that exists. `place`: a text that identifies the database.
-  // `config`: what the webhook of this process is configured to do; the file contains it too.
+  // `config`: the configuration of this process's webhook; the file contains it too.
   LastCopy(std::string path, std::string_view place, AdmissionConfig config);
   // Calls stop().
   ~LastCopy();

@@ -84,8 +84,8 @@ class Standby {
   Standby& operator=(const Standby&) = delete;
 
   // Waits until this process leads or follows. Returns true if it leads, and false if another
-  // process leads and the runtime follows. An error: this process can do neither, and waiting would
-  // not help. There is also an error if `stop` returned true.
+  // process leads and the runtime follows. An error: `stop` returned true, or this process can
+  // neither lead nor follow, and waiting would not help.
   Result<bool> begin();
   // Starts a thread that calls look() every limits::kLeadLookMs until this process leads. Call it
   // after begin() has returned false.

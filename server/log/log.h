@@ -1,5 +1,5 @@
-// Structured logs: one line for each event, on stderr. A line has the text form of core/text.h, so
-// that it can be pasted into a test:
+// Writes structured logs: one line for each event, on stderr. A line has the text form of
+// core/text.h, so that it can be pasted into a test:
 //     time=2026-03-01T12:00:00.250Z level=info msg="job reserved" job=1-42 node=n7
 // Any thread may call every function, and so may threads of libraries. No line is dropped. If
 // stderr is slow, the caller waits for it.

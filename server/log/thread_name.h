@@ -1,4 +1,4 @@
-// Thread names for top, ps and perf.
+// Names threads for top, ps and perf, and lowers the priority of background threads.
 #pragma once
 
 namespace subak {

@@ -1,6 +1,7 @@
-// Recomputes the balances of accounts from the ledger's rows, again and again. The drift is the
-// largest difference between a balance and the recomputed one, and must be zero. The audit uses its
-// own store reader and the follower's balances, so it does not slow the loop.
+// Recomputes the balances of accounts from the ledger's rows, at intervals, to prove that the
+// balances are right. The drift is the largest difference between a balance and the recomputed one,
+// and must be zero. The audit uses its own store reader and the follower's balances, so it does not
+// slow the loop.
 #pragma once
 
 #include <atomic>

@@ -63,13 +63,15 @@ struct EdgeState {
   std::uint64_t lists = 0;
   // The number of writes that were done, by kind.
   std::vector<std::pair<std::string, std::uint64_t>> writes;
-  // The number of releases that were given up, by reason.
+  // The number of writes that the edge gave up because the API server refused them for too long, by
+  // the server's reason.
   std::map<std::string, std::uint64_t> refused;
   // `opened_outside`: the number of gates that the edge opened on pods that Subak does not manage.
   // `unreadable`: the number of objects that the edge could not read. `not_taken`: the number of
   // updates that the core refused. `events`: the number of Events that the edge sent.
   std::uint64_t opened_outside = 0, unreadable = 0, not_taken = 0, events = 0;
-  // The number of ComputeDomains of Subak, and of their nodes that stay not ready.
+  // The number of ComputeDomains that Subak made, and the number of their nodes that are not ready
+  // for five minutes.
   std::size_t domains = 0, late_domain_nodes = 0;
   // The number of pods that wait until the core has room for them.
   std::size_t put_off = 0;
@@ -96,7 +98,7 @@ struct ShellState {
   TimeMs now_ms = 0;
   // The newest View; nullptr: there is none yet.
   std::shared_ptr<const View> view;
-  // Set only while there is no View.
+  // The state of the start; set only while there is no View.
   std::optional<StartState> start;
   // The leader, as last seen.
   Leadership lead;
@@ -105,7 +107,7 @@ struct ShellState {
   // The clock of the database; nullopt: there is no database, or no sample of its clock yet.
   std::optional<DatabaseClockStatus> database_clock;
   // The last durable fact that this replica knows, if the database lacks that fact; 0: the database
-  // lacks no such fact.
+  // has the fact, or this replica knows none.
   std::uint64_t known_seq = 0;
   // How many values of the policy in force differ from those of this configuration.
   std::size_t config_differences = 0;
@@ -147,7 +149,7 @@ struct ShellState {
 // The state of a webhook-only replica. The replica sets these members of `shell`: version, now_ms,
 // start_ms, uptime_ms, process, listeners and certificate_end_ms.
 struct ReplicaState {
-  // All members that are not set have their default.
+  // The members that the replica does not set have their defaults.
   ShellState shell;
   // True: a copy from the leader is in use.
   bool has_copy = false;

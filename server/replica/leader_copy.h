@@ -1,7 +1,7 @@
 // Gets copies of the data by which the leader's webhook decides (ClusterService.Static), and holds
 // the newest complete copy in memory. If the leader is unreachable, the last copy stays in use, and
-// LeaderCopy tries to connect again. If a new copy is invalid, LeaderCopy refuses the whole new
-// copy and logs that, and the last copy stays in use. Threads: its own thread reads the stream; any
+// LeaderCopy tries to connect again. If a new copy is invalid, LeaderCopy logs that and refuses the
+// whole new copy, and the last copy stays in use. Threads: its own thread reads the stream; any
 // thread may call the methods.
 #pragma once
 

@@ -60,12 +60,12 @@ class Checkpointer {
   // begin().
   void wait();
   // True if a UTC day was closed since the last call of add_day_sums(), or if there was no call.
-  // False while a checkpoint is copied or written.
+  // False while a checkpoint is copied or written, and after stop_day_sums().
   bool are_days_due(const Engine& engine) const;
   // Starts the writing thread, which adds rows to the sums of days (Store::add_day_sums()). Each
   // checkpoint that is written adds them too.
   void add_day_sums(const Engine& engine);
-  // Ends the work on the sums of days early. A later start goes on with it.
+  // Stops the work on the sums of days early, for good. The next start of the service continues it.
   void stop_day_sums() { stopping_ = true; }
 
  private:

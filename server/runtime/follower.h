@@ -94,6 +94,7 @@ struct FollowerStats {
   bool failed = false;
 };
 
+// The follower of one process.
 class Follower {
  public:
   // `store` must outlive the follower.

@@ -1,5 +1,5 @@
-// The input trace: files with every input and its time, in the text form of scenario files. With a
-// trace, an incident can be replayed through Engine::apply(). The trace has no influence on
+// Writes the input trace: files with every input and its time, in the text form of scenario files.
+// With a trace, an incident can be replayed through Engine::apply(). The trace has no influence on
 // decisions, and a recovery never reads it.
 #pragma once
 

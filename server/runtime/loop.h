@@ -118,8 +118,8 @@ struct Runtime::Impl {
   void committed(StoreThread::Done done);
   // Reads the clocks and sets the turn's time, once in each turn.
   void stamp();
-  // Applies in::ClockWrong when the loop finds that the wall clock is far behind. It does so once
-  // each time that this happens.
+  // Applies in::ClockWrong when a turn first finds that the wall clock is far behind. It applies
+  // the input again only if the wall clock was right meanwhile.
   void say_clock_wrong();
   // Applies in::TellCivilEnds if RuntimeOptions::civil_ends says so.
   void tell_civil_ends();
@@ -178,7 +178,7 @@ struct Runtime::Impl {
 
   // Only the loop's thread uses this member and all following ones.
   Engine engine;
-  // What this process knows of another leader, which it follows.
+  // The data about another leader, which this process follows.
   struct OfLeader {
     // True: the engine has all facts that the store had when this process last looked.
     bool is_known = false;

@@ -66,8 +66,8 @@ struct UsageColumns {
   bool job = false;
 };
 
-// Selects rows of the ledger that overlap [from_ms, to_ms). Their facts come after `after_seq` and
-// not after `last_seq`. The result is in order of seq, and has at most `most` rows.
+// Selects rows of the ledger that overlap [from_ms, to_ms). The facts of these rows have numbers
+// above `after_seq`, up to `last_seq`. The result is in order of seq, and has at most `most` rows.
 struct LedgerQuery {
   TimeMs from_ms = 0;
   TimeMs to_ms = INT64_MAX;
@@ -126,7 +126,7 @@ struct AuditQuery {
 // The usage of one (payer, holder, state, product, profile, cluster, ns, job) in one period.
 struct DailyUsage {
   // The first day of the period, in days since 1970-01-01, UTC. With UsagePeriod::kAll: the first
-  // day of the sum that has usage.
+  // day that has usage.
   std::int64_t day = 0;
   // The account that paid, and the account that held the GPUs.
   AccountId payer, holder;
@@ -139,7 +139,7 @@ struct DailyUsage {
   std::uint64_t rows = 0;
 };
 
-// How far the stored sums of days reach.
+// Says which rows and days the stored sums of days include.
 struct DayMark {
   // The sums have all rows of facts up to this one. 0: there are no sums.
   std::uint64_t seq = 0;
@@ -152,7 +152,7 @@ struct DayMark {
   friend bool operator==(const DayMark&, const DayMark&) = default;
 };
 
-// Sums of days, of one snapshot.
+// The stored sums of some days, and their mark, as of one snapshot.
 struct DaySums {
   DayMark mark;
   std::vector<codec::DaySumsPart> parts;
@@ -248,8 +248,8 @@ class Store {
   virtual std::optional<Error> write_activity(std::int64_t /*part*/, std::string_view /*bytes*/) {
     return std::nullopt;
   }
-  // Adds the rows of the ledger since the last call to the sums of days, and makes the sums again
-  // if they are damaged or missing (server/store/days). Commits may run at the same time. Calls
+  // Adds the ledger rows that are new since the last call to the sums of days (server/store/days).
+  // If the sums are damaged or missing, makes them again. Commits may run at the same time. Calls
   // `wanted` between parts of the work, and stops if `wanted` returns false. Does nothing in a
   // process that does not lead. One thread at a time may call it. After an error, reports read rows
   // instead. The default implementation has no sums.

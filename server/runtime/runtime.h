@@ -46,6 +46,7 @@ struct Released {
   std::optional<std::array<std::uint64_t, 2>> digest;
 };
 
+// The options of the runtime.
 struct RuntimeOptions {
   // True: the loop ends a batch with in::Pass if the engine says that a pass is due. A test that
   // must agree with a simulation sets this to false and posts in::Pass itself.
@@ -86,6 +87,8 @@ struct RuntimeStats {
   DurationMs behind_ms = 0;   // when following: time since it last had all facts of the store
 };
 
+// The runtime of one process. Threads: any may call post(), post_many(), subscribe(), view(),
+// stats(), now_ms() and boot_ms().
 class Runtime {
  public:
   // `store` and `clock` must outlive the runtime.
@@ -99,7 +102,7 @@ class Runtime {
   // view(), stats() and now_ms() work. `saw` gets each fact after the checkpoint. After an error,
   // no state is published.
   Result<Recovered> follow(const std::function<void(const Fact&)>& saw = nullptr);
-  // Takes the facts that the store has got since the last call, and the leader's KnownAs. It
+  // Takes the facts that are new in the store since the last call, and the leader's KnownAs. It
   // releases a batch with these facts, unless there are none and KnownAs is unchanged. Call it
   // between follow() and start(), always from the same thread.
   void followed(std::vector<Fact> facts, const KnownAs& known_as = {});
@@ -116,7 +119,8 @@ class Runtime {
 
   // Queues an input. The runtime sets Input::time_ms when it applies the input. But if the caller
   // sets Input::said_at_ms, it may also set time_ms to the time at which it received the input; 0
-  // means now. The runtime also writes the reading of the clock into in::AcceptClock.
+  // means now. If the input is an in::AcceptClock, the runtime writes its reading of the clock into
+  // the input.
   //
   // `done` runs on the loop's thread when all facts of the input are durable. `done` may be null,
   // and it must not block. False: the mailbox is full (RuntimeOptions::most_waiting), or the

@@ -56,7 +56,7 @@ class Watchdog {
  private:
   // The main function of the thread, until the destructor ends it.
   void run();
-  // Looks for a stall once. It logs the begin and the end of a stall.
+  // Looks for a stall once. It logs the start and the end of a stall.
   void look(StallDetector& detector);
 
   std::function<RuntimeStats()> stats_;

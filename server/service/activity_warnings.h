@@ -1,4 +1,5 @@
-// Texts about activity for people. Threads: any; pure functions.
+// Writes texts for people about activity (how busy the held GPUs are). Threads: any; pure
+// functions.
 #pragma once
 
 #include <string>

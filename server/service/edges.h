@@ -31,9 +31,9 @@ struct NamedEdge {
 // Reads the kubeconfigs and makes the edges, without starting them. `view` must have the configured
 // clusters. `ports`: the threads of the edges call these functions. `clock`: the time by which
 // credentials expire; it must outlive the edges. If the edge for one cluster cannot be made, no
-// edge is made. The error names the cluster and the field of the file. If there are several
-// clusters, and the flags do not say which cluster they mean, the error says that. Threads: only
-// the thread that starts the service.
+// edge is made. The error names the cluster and the field of the file. There is also an error if
+// the connection data have no name of a cluster, and `view` has several clusters. Threads: only the
+// thread that starts the service.
 Result<std::vector<NamedEdge>> make_edges(const Config& config, const View& view,
                                           const EdgePorts& ports, const Clock& clock);
 

@@ -1,5 +1,5 @@
-// The paths of the service's files beside the store. If the state is in a database, these paths
-// begin with var/subak. Private to server/service.
+// Returns the paths of the service's files beside the store, and makes their folders. If the state
+// is in a database, these paths begin with var/subak. Private to server/service.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
-// What the service and a webhook-only replica have in common: listeners, certificate and connection
-// limits. Private to server/service.
+// Functions that both the service and a webhook-only replica use. They make listeners, certificates
+// and connection limits. Private to server/service.
 #pragma once
 
 #include <memory>

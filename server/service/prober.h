@@ -1,4 +1,4 @@
-// Probes each listener again and again, over the listener's own socket. The service is ready only
+// Probes each listener at intervals, over the listener's own socket. The service is ready only
 // while all listeners answer. If a listener accepts no connection for a long time, the process
 // ends, since only a restart repairs that. Slots for connections are reserved for probes, so a
 // listener that is full of other connections still answers probes.
@@ -52,6 +52,7 @@ struct Probed {
   std::function<ProbeResult(DurationMs patience_ms)> ask;
 };
 
+// The thread that probes the listeners.
 class Prober {
  public:
   // A listener is dead if it has accepted no connection for longer than `patience_ms` ms. The

@@ -21,6 +21,7 @@
 
 namespace subak {
 
+// The addresses on which the service listens.
 struct ServicePorts {
   // The addresses that were bound, so no port is 0.
   ListenAddress webhook, grpc, http;
@@ -33,6 +34,7 @@ struct ServicePorts {
 // waits for a database calls this, and ends if it is true. Threads: any that blocks these signals.
 bool stop_asked();
 
+// The service of one process.
 class Service {
  public:
   // `fatal`: called after an error that only a restart repairs, for example by the store thread

@@ -152,7 +152,8 @@ struct Service::Impl {
   std::unique_ptr<ActivityObserver> observer;
   // nullptr: no own pod is configured.
   std::unique_ptr<PodLabel> pod_label;
-  // What was sent to the other replicas last. Only the loop's thread uses it.
+  // The user names that were last sent to the other replicas, and the clusters from which they
+  // came. Only the loop's thread uses it.
   struct Told {
     std::shared_ptr<const std::vector<ClusterView>> clusters;
     KnownAs known_as;

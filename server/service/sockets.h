@@ -1,6 +1,5 @@
-// The limits on connections. The limits are those of core/limits.h, or smaller if the system allows
-// too few open files.
-// Private to server/service.
+// Computes the limits on connections. The limits are those of core/limits.h, or smaller if the
+// system allows too few open files. Private to server/service.
 #pragma once
 
 #include <cstddef>

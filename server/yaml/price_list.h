@@ -1,5 +1,6 @@
-// Reads a price list: what a GPU-hour and a kilowatt-hour cost from which day on. Prices only lead
-// to figures in reports; no decision and no charge depends on them. Threads: any; pure functions.
+// Reads a price list: the prices of a GPU-hour and of a kilowatt-hour, each with its first day.
+// Only figures in reports and metrics use the prices; no decision and no charge depends on them.
+// Threads: any; pure functions.
 //
 //   currency: EUR
 //   gpus:
@@ -20,6 +21,7 @@
 
 namespace subak {
 
+// The prices of a price list.
 struct PriceList {
   struct Gpu {
     // The first day, in days since 1970-01-01 (UTC).
@@ -42,9 +44,10 @@ struct PriceList {
   std::vector<Gpu> gpus;
   std::vector<Energy> energy;
 
-  // Returns the price on this day: that with the latest `from` that is not after the day. A price
-  // of the product and profile comes first, then one of the profile (with the product "gpu"), of
-  // the product, and of "gpu". `profile`: empty: no MIG slices. nullopt: there is none.
+  // Returns the price of a GPU-hour on this day; nullopt: there is no price. Prices are tried in
+  // this order: that of the product and profile, of the profile with the product "gpu", of the
+  // product, and of "gpu". Of several prices, the one with the latest `from` not after the day
+  // counts. An empty `profile` means that the usage is not of MIG slices.
   std::optional<double> per_hour(std::string_view product, std::int64_t day,
                                  std::string_view profile = {}) const;
   std::optional<double> per_kwh(std::int64_t day) const;

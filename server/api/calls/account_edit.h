@@ -1,5 +1,5 @@
-// Edits of accounts. The engine changes only the fields that an edit names. So two edits of
-// different fields never undo each other.
+// Carries out the API's edits of accounts. The engine changes only the fields that an edit names.
+// So two edits of different fields never undo each other.
 #pragma once
 
 #include "server/api/calls/shared.h"
@@ -7,7 +7,7 @@
 namespace subak::api {
 
 // Checks that the caller may make this edit, posts the edit, fills in `out` and finishes the call.
-// It refuses the following edits with PERMISSION_DENIED, and the audit log gets the refusal:
+// It refuses these edits with PERMISSION_DENIED, and writes the refusal into the audit log:
 // - an account that the caller may not edit (Caller::may_edit_account);
 // - a team admin sets namespaces, since namespaces decide in the whole fleet which account pays for
 //   a pod;
@@ -19,14 +19,14 @@ namespace subak::api {
 Call::Reactor* edit_account(const Call& call, in::SetAccount edit,
                             const RequestFingerprint& fingerprint, v1::EditAccountResponse* out);
 
-// Does the same for an edit of several accounts. The call is refused if one of the changes is. A
-// change that removes an account needs no further right.
+// Does the same for an edit of several accounts. The call is refused if one of the changes is
+// refused. To remove an account, a team admin needs no right except that to edit it.
 Call::Reactor* apply_accounts(const Call& call, in::ApplyAccounts edit,
                               const RequestFingerprint& fingerprint,
                               v1::ApplyAccountsResponse* out);
 
-// Does the same for a move. A team admin must be allowed to edit both paths. If the account or one
-// below it has a quota, an account above the new path must bound it, as for a quota that is set.
+// Does the same for a move. A team admin must be allowed to edit both paths. If the account, or an
+// account below it, has a quota, an account above the new path must have a quota that bounds it.
 Call::Reactor* move_account(const Call& call, in::MoveAccount edit,
                             const RequestFingerprint& fingerprint, v1::ApplyAccountsResponse* out);
 
@@ -34,7 +34,7 @@ Call::Reactor* move_account(const Call& call, in::MoveAccount edit,
 // Call::post_then(), on the loop's thread. If `reply` has an error, that becomes the status of the
 // call. The answer has no `before` for a new account, and no `account` for a deleted one. The
 // answer to a repeated request has only `account`, with the present values, if the account still
-// exists. Only for such an answer, the function makes one more read.
+// exists. Only for this answer, the function makes one more read.
 void finish_account_edit(const Call& call, const Reply& reply, v1::EditAccountResponse* out);
 
 }  // namespace subak::api

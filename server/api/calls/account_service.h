@@ -1,14 +1,14 @@
-// A path names an account: "ml.vision" is an account, "ml.vision/ana" is a user below it, and "" is
-// the root.
+// The gRPC handlers that read and edit accounts. A path names an account: "ml.vision" is an
+// account, "ml.vision/ana" is a user below it, and "" is the root.
 //
 // gRPC calls the methods on its own threads, and may run several at the same time. Each method
 // returns at once; the call is finished later, by the thread that has the answer. `in` and `out`
 // belong to gRPC and outlive the call.
 //
-// INVALID_ARGUMENT names the field that is wrong. NOT_FOUND means that there is no such account. An
-// edit needs the role team-admin and is accepted only by the leader; other replicas answer
-// UNAVAILABLE. An edit may give a `revision`. If the account has another revision, the edit gets
-// ABORTED.
+// The error INVALID_ARGUMENT names the field that is wrong. NOT_FOUND means that there is no such
+// account. An edit needs the role team-admin and is accepted only by the leader; other replicas
+// answer UNAVAILABLE. An edit may give a `revision`. If the account has another revision, the edit
+// gets ABORTED.
 #pragma once
 
 #include "server/api/calls/shared.h"

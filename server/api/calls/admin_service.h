@@ -1,5 +1,6 @@
-// gRPC calls the methods on its own threads, and may run several at the same time. Each method
-// returns at once; the call is finished later. `in` and `out` belong to gRPC and outlive the call.
+// The gRPC handlers for operators. gRPC calls the methods on its own threads, and may run several
+// at the same time. Each method returns at once; the call is finished later. `in` and `out` belong
+// to gRPC and outlive the call.
 #pragma once
 
 #include "server/api/calls/shared.h"

@@ -22,10 +22,9 @@ class BackupDesk {
  public:
   // Joins the thread of the last backup.
   ~BackupDesk() { stop(); }
-  // Reserves the desk for one backup.
-  // False: another backup is running, or the service stops; do not call end(). True: end() must be
-  // called once. The work that run() gets must call end(). If the caller does not call run(), the
-  // caller itself must call end().
+  // Reserves the desk for one backup. False: another backup is running, or the service stops; do
+  // not call end(). True: end() must be called once. The work that run() gets must call end(). If
+  // the caller does not call run(), the caller itself must call end().
   bool begin();
   // Starts a thread that runs `work`; `work` must call end(). Before that, it joins the thread of
   // the previous backup, which has called end(). After stop(), it drops `work` and returns.

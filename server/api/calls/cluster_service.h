@@ -1,5 +1,6 @@
-// gRPC calls the methods on its own threads, and may run several at the same time. Each method
-// returns at once; the call is finished later. `in` and `out` belong to gRPC and outlive the call.
+// The gRPC handlers for clusters, nodes and plans, and for the streams of edges. gRPC calls the
+// methods on its own threads, and may run several at the same time. Each method returns at once;
+// the call is finished later. `in` and `out` belong to gRPC and outlive the call.
 //
 // Reads need the role viewer. Other calls need the role admin, and only the leader accepts changes.
 // An empty cluster name stands for the only cluster; if there is not exactly one cluster, the call

@@ -1,5 +1,6 @@
-// gRPC calls the methods on its own threads, and may run several at the same time. Each method
-// returns at once; the call is finished later. `in` and `out` belong to gRPC and outlive the call.
+// The gRPC handlers for jobs and the queue. gRPC calls the methods on its own threads, and may run
+// several at the same time. Each method returns at once; the call is finished later. `in` and `out`
+// belong to gRPC and outlive the call.
 //
 // Reads need the role viewer. Changes need the role team-admin, and only the leader accepts them. A
 // team admin may change only jobs of the admin's own subtree (Caller::may_run_as); a change of

@@ -1,5 +1,5 @@
-// The places of the first waiting jobs before and after a change, as answers have them.
-// Threads: any that may read the engine; pure functions.
+// Writes the positions of the first waiting jobs before and after an edit of shares into the answer
+// to that edit. Threads: any that may read the engine; pure functions.
 #pragma once
 
 #include "engine/engine.h"
@@ -8,7 +8,8 @@
 
 namespace subak::api {
 
-// Adds the jobs that are among the first 20 by the present order or by `as_if`.
+// Adds the jobs that are among the first 20 of the present order, or of the order with the shares
+// `as_if`.
 void put_order(const Engine& engine, const OrderAsIf& as_if,
                google::protobuf::RepeatedPtrField<v1::OrderPlace>* out);
 

@@ -1,4 +1,4 @@
-// The call ListQueue, which returns one page of the queue in its order.
+// Handles the call ListQueue, which returns one page of the queue in its order.
 #pragma once
 
 #include <optional>

@@ -99,8 +99,8 @@ struct Shared {
   grpc::Status why_not(Queued queued, std::string_view what) const;
 };
 
-// Authenticates the caller of a call, by the metadata "authorization" and the peer's address. Calls
-// within the process may also come from a session (Sessions::caller()). A
+// Authenticates the caller of a call, by the metadata "authorization" and the peer's address. A
+// call within the process may also have a session instead of a token (Sessions::caller()). A
 // missing or unknown token gets UNAUTHENTICATED. A role below `least` gets PERMISSION_DENIED. The
 // function reports a refusal by Shared::denied(). If the caller is admitted, the result has the
 // caller.

@@ -1,4 +1,4 @@
-// Authentication of callers and their roles.
+// Authenticates callers by tokens, and says which role each caller has.
 //
 // Without a token file, the server listens on loopback only, without TLS. Every caller on loopback
 // is an admin called "loopback", unless `loopback_admin` is false. The Unix socket admits only
@@ -56,8 +56,8 @@ struct Caller {
 
   const std::string& turn() const { return lane.empty() ? actor : lane; }
   bool is_admin() const { return role == Role::kAdmin; }
-  // True if the caller may change this account. An admin may. A team admin may if the account is
-  // below the account at the top of the admin's subtree.
+  // True if the caller may change this account. An admin may change every account. A team admin may
+  // change accounts below the account at the top of the admin's subtree.
   bool may_edit_account(std::string_view path) const;
   // True if the caller may submit, hold and cancel jobs of this account. `path` may end in a user.
   bool may_run_as(std::string_view path) const;
@@ -70,9 +70,9 @@ using Tokens = std::map<TokenDigest, Caller>;
 // The function does not check whether the subtrees exist.
 Result<Tokens> parse_tokens(std::string_view text);
 
-// What the token file now says of a caller that was admitted earlier. kGood: the caller still has
-// the required role. kLess: the caller's role is now below the required role. kGone: the caller's
-// token is now unknown, or belongs to another name.
+// Whether a caller that was admitted earlier still has its role. kGood: the caller still has the
+// required role. kLess: the caller's role is now below the required role. kGone: the caller's token
+// is now unknown, or belongs to another name.
 enum class Standing : unsigned char { kGood, kLess, kGone };
 
 // Authenticates callers by the tokens of a file. Threads: any. load() may replace the tokens at any

@@ -8,26 +8,28 @@
 
 namespace subak::limits {
 
-// The body of a call or of a sign-in. The service reads a longer body, drops it and answers
+// The largest body of a call or of a sign-in. The service reads a longer body, drops it and answers
 // resource_exhausted.
 inline constexpr std::size_t kMaxBrowserBodyBytes = 64u << 10;
-// Calls in flight, in all and of one caller. A further call is refused with resource_exhausted.
+// The most calls in flight, in all and of one caller. A further call is refused with
+// resource_exhausted.
 inline constexpr std::size_t kMaxBrowserCalls = 1024;
 inline constexpr std::size_t kMaxBrowserCallsPerCaller = 128;
-// Bytes of all answers that wait for their conversion to JSON. An answer beyond this is dropped,
-// and its caller gets resource_exhausted.
+// The most bytes of all answers that wait for their conversion to JSON. An answer beyond this limit
+// is dropped, and its caller gets resource_exhausted.
 inline constexpr std::size_t kMaxBrowserAnswerBytes = 256u << 20;
 // How long a call may take. A caller may ask for less with Connect-Timeout-Ms. After this time the
 // answer is deadline_exceeded.
 inline constexpr DurationMs kBrowserCallMs = 30 * kSecondMs;
 
-// Open event streams, in all and of one session. A further stream is refused with
+// The most open event streams, in all and of one session. A further stream is refused with
 // resource_exhausted.
 inline constexpr std::size_t kMaxLiveStreams = 1000;
 inline constexpr std::size_t kMaxLiveStreamsPerSession = 16;
-// Bytes that a reader of events has not taken yet. With more, the service closes its connection.
+// The most bytes that wait for one reader of events. Beyond this limit, the service closes the
+// reader's connection.
 inline constexpr std::size_t kMaxLiveBacklogBytes = 1u << 20;
-// A longer event has no data. It names the call that reads the same.
+// The most bytes of an event. A longer event has no data, and names the call that returns the data.
 inline constexpr std::size_t kMaxLiveEventBytes = 128u << 10;
 // How often the service looks for changes, and how often it looks when there is no new fact.
 inline constexpr DurationMs kLiveEveryMs = kSecondMs;
@@ -36,13 +38,14 @@ inline constexpr DurationMs kLiveIdleMs = 10 * kSecondMs;
 // connection.
 inline constexpr DurationMs kLiveKeepAliveMs = 15 * kSecondMs;
 
-// Sessions end after kSessionLifeMs. One more than kMaxSessionsPerToken ends the oldest session of
-// the token. At kMaxSessions, a further sign-in is refused with resource_exhausted.
+// Sessions end after kSessionLifeMs. A token has at most kMaxSessionsPerToken sessions: one more
+// sign-in ends its oldest session. At kMaxSessions, a further sign-in is refused with
+// resource_exhausted.
 inline constexpr DurationMs kSessionLifeMs = 12 * kHourMs;
 inline constexpr std::size_t kMaxSessionsPerToken = 64;
 inline constexpr std::size_t kMaxSessions = 10'000;
-// Sign-ins from one address within kSignInWindowMs, and addresses that the service remembers. A
-// further sign-in is refused with resource_exhausted.
+// The most sign-ins from one address within kSignInWindowMs, and the most addresses that the
+// service remembers. A further sign-in is refused with resource_exhausted.
 inline constexpr DurationMs kSignInWindowMs = kMinuteMs;
 inline constexpr std::size_t kMaxSignInsPerAddress = 30;
 inline constexpr std::size_t kMaxSignInAddresses = 4096;

@@ -48,14 +48,15 @@ struct LossAsked {
   bool validate_only = false;
 };
 // The last durable fact that this replica knows, if the database lacks that fact. `known_seq`: the
-// number of the fact; 0: the database lacks no such fact. `known_ms`: the time of the fact.
+// number of the fact; 0: the database has the fact, or this replica knows none. `known_ms`: the
+// time of the fact.
 struct LossSeen {
   std::uint64_t known_seq = 0;
   TimeMs known_ms = 0;
 };
 
-// What the service knows beside the engine. Any thread may call these functions, and each may be
-// null.
+// Functions that return data of the service which the engine does not have. Any thread may call
+// these functions, and each may be null.
 struct ServiceReads {
   // Returns further warnings for an operator, each of which is one sentence. GetStatus shows them.
   std::function<std::vector<std::string>()> warnings;
@@ -63,8 +64,8 @@ struct ServiceReads {
   // edge of this service follows the cluster.
   std::function<std::shared_ptr<const std::vector<ComputeDomainRow>>(std::string_view cluster)>
       compute_domains;
-  // Returns the values of a policy for users, and a policy with other values. Any thread may call
-  // them. null: GetPolicy has no values, and SetPolicy knows no key.
+  // `policy_values` returns the values of a policy for users, and `policy_with` returns a policy
+  // with other values for some keys. null: GetPolicy returns no values, and SetPolicy knows no key.
   std::function<std::vector<PolicyValue>(const Policy&)> policy_values;
   std::function<Result<Policy>(const Policy&,
                                const std::vector<std::pair<std::string, std::string>>&)>

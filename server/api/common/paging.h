@@ -1,6 +1,7 @@
-// Pages of lists. A request for a page has a size and an opaque token. For the server, the token is
-// a number: the last id of the previous page, or an offset, as the method chooses. A page has at
-// most about limits::kMaxPageBytes, so that clients accept it with their usual limit on messages.
+// Reads which page of a list a request asks for, and counts the rows of a page. A request for a
+// page has a size and an opaque token. For the server, the token is a number: the last id of the
+// previous page, or an offset, as the method chooses. A page has at most about
+// limits::kMaxPageBytes, so that clients accept it with their usual limit on messages.
 #pragma once
 
 #include <charconv>

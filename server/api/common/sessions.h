@@ -17,7 +17,7 @@
 
 namespace subak::api {
 
-// What stands for the peer of a call within the process.
+// The text in place of the peer's address, for calls within the process.
 inline constexpr std::string_view kInProcess = "inproc";
 
 // A session that was just made.
@@ -41,10 +41,11 @@ class Sessions {
   // Ends a session. An unknown secret has no effect.
   void sign_out(std::string_view secret);
   // Returns the caller of a call within the process; nullopt: unknown. `authorization`: as for
-  // Authenticator::caller(), or "Session SECRET". Each session has turns of its own
-  // (Caller::turn()).
+  // Authenticator::caller(), or "Session SECRET". In queues in which callers take turns, each
+  // session counts as a caller (Caller::turn()).
   std::optional<Caller> caller(std::string_view authorization) const;
-  // Returns the service's own authorization, a viewer's. It also marks calls within the process.
+  // Returns the authorization of the service's own calls, which have the role viewer. It also marks
+  // calls within the process.
   const std::string& own() const { return own_; }
   // Returns the number of sessions that have not ended.
   std::size_t count() const;
@@ -55,16 +56,17 @@ class Sessions {
     std::string actor;
     // By the monotonic clock.
     DurationMs ends_ms = 0;
-    // The number of the session since the start, for the caller's turns.
+    // The number of the session, counted from the start of the process. It is part of Caller::lane.
     std::uint64_t number = 0;
   };
   struct SignIns {
     DurationMs since_ms = 0;
     std::size_t count = 0;
   };
-  // True if the address may sign in once more; counts the sign-in.
+  // Counts a sign-in from this address. False: the address has made too many, so refuse the
+  // sign-in.
   bool may_sign_in(const std::string& from, DurationMs now) SUBAK_REQUIRES(mutex_);
-  // Ends the expired sessions, and the oldest of the token if it has too many.
+  // Ends the expired sessions. If the token has too many sessions, it also ends the oldest of them.
   void make_room(const TokenDigest& token, DurationMs now) SUBAK_REQUIRES(mutex_);
 
   const Authenticator& auth_;

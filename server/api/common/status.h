@@ -1,6 +1,6 @@
-// Refusals as gRPC statuses. A status has a code, one line of text and, in most cases, google.rpc
-// details for programs in the trailer `grpc-status-details-bin` (the format is that of Google
-// AIP-193). Threads: any; pure functions.
+// Converts refusals to gRPC statuses. A status has a code, one line of text and, in most cases,
+// google.rpc details for programs in the trailer `grpc-status-details-bin` (the format is that of
+// Google AIP-193). Threads: any; pure functions.
 #pragma once
 
 #include <grpcpp/support/status.h>

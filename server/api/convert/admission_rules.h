@@ -1,6 +1,6 @@
-// The rules of the webhook as messages: the part of an operator's configuration and policy that a
-// replica of the webhook needs. It is a part of admission_snapshot.h.
-// Threads: any; pure functions.
+// Converts the rules of the webhook to messages and back. The rules are the part of an operator's
+// configuration and policy that a replica of the webhook needs. It is a part of
+// admission_snapshot.h. Threads: any; pure functions.
 #pragma once
 
 #include <string>

@@ -1,6 +1,7 @@
-// The copy of the leader's data that a webhook-only replica gets (ClusterService.Static). The copy
-// has the part of the View and of the configuration by which the webhook decides, as messages or as
-// bytes to store. With the View of a copy, decide() gives the same answers as on the leader.
+// Writes and reads the copy of the leader's data that a webhook-only replica gets
+// (ClusterService.Static). The copy has the part of the View and of the configuration by which the
+// webhook decides, as messages or as bytes to store. With the View of a copy, decide() gives the
+// same answers as on the leader.
 //
 // A copy comes from the network or a disk, so the reader limits its size and checks the complete
 // copy. For example, the reader refuses accounts that form no tree, a namespace that belongs to two

@@ -1,6 +1,6 @@
-// Strict reading of messages. A Check stores the first mistake in a message, with the full path of
-// the field, and ignores later mistakes. So a converter reads the whole message, and then calls
-// ok() once.
+// Reads the fields of messages strictly. A Check stores the first mistake in a message, with the
+// full path of the field, and ignores later mistakes. So a converter reads the whole message, and
+// then calls ok() once.
 #pragma once
 
 #include <cstdint>

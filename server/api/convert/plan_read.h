@@ -1,4 +1,4 @@
-// The call GetPlan, which shows the fleet over time.
+// Handles the call GetPlan, which shows the fleet over time.
 #pragma once
 
 #include <optional>

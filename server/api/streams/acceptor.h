@@ -51,7 +51,7 @@ class Acceptor {
   Acceptor& operator=(const Acceptor&) = delete;
 
   // Sets the receiver of the connections that the service makes to itself. Call it before start().
-  // If limiter() is used to expect such a connection, the receiver must be set.
+  // Without this receiver, do not call ConnectionLimiter::expect().
   void set_own(std::unique_ptr<HandOver> own) { own_ = std::move(own); }
   // Adds a socket. Call it before start(), since the accepting thread reads the list of sockets
   // without a lock.
@@ -97,8 +97,8 @@ class Acceptor {
   // Accepts waiting connections of one socket, up to a number that lets the other sockets have
   // their turn. False: the system lacks resources, so the thread must wait a little.
   bool take(const Listening& listening);
-  // Forgets the connections that have ended. Then returns true if so many shut-down connections
-  // have not ended yet that the acceptor must accept no connection now.
+  // True if the acceptor must accept no connection now, because too many connections that it shut
+  // down have not ended yet. Before that, it forgets the connections that have ended.
   bool is_crowded();
   // Asks the limiter for room for a connection. If a limit is reached, it closes another
   // connection. nullopt: no other connection can be closed for this one.

@@ -33,7 +33,7 @@ class SenderClock {
   // - The clock was set back, and the next event has an earlier `sent_at_ms` than the event before:
   //   the result follows with this event. From then on, no earlier event counts.
   // - The clock was set back by less than the time between two events: the result follows when the
-  //   events from before no longer count as recent.
+  //   events from before the change no longer count as recent.
   //
   // The filter takes the smallest delay, as NTP's clock filter does (RFC 5905, section 10).
   TimeMs shows_ms(TimeMs sent_at_ms, std::int64_t steady_ms, std::int64_t boot_ms) {

@@ -1,5 +1,5 @@
-// The streams of the server, and the base class of those that only send. Such a stream has a
-// bounded queue of messages: any thread may fill the queue, and gRPC empties it.
+// The set of the server's open streams, and the base class of streams that only send. A stream that
+// only sends has a bounded queue of messages. Any thread may fill the queue, and gRPC empties it.
 #pragma once
 
 #include <grpcpp/support/server_callback.h>
@@ -89,9 +89,8 @@ class StreamSet {
   std::map<StreamKind, std::size_t> of_kind_ SUBAK_GUARDED_BY(mutex_);
 };
 
-// Counts the memory that all streams of one kind use. The count is approximate. The count is the
-// sum of the sizes of the messages (protobuf's SpaceUsedLong()) and of the queue entries.
-// Threads: any.
+// Counts approximately the memory that all streams of one kind use. The count is the sum of the
+// sizes of the messages (protobuf's SpaceUsedLong()) and of the queue entries. Threads: any.
 class StreamBytes {
  public:
   // Wraps a message so that any number of streams can share it. The message counts once, until the

@@ -1,6 +1,6 @@
-// Computes what the quota of each account promised in a period: quota x time, exactly. The present
-// quotas come from the account tree, and earlier ones from the edits in the audit log, which the
-// caller reverts one by one.
+// Computes the quota hours of each account in a period: quota x time, exactly. The present quotas
+// come from the account tree, and earlier ones from the edits in the audit log, which the caller
+// reverts one by one.
 //
 // The quota of an account is its own quota, or else the sum of the quotas of its children, all
 // products together. An account appears under its present path, also for the time before a move.
@@ -23,17 +23,19 @@
 
 namespace subak::api {
 
+// The quota hours of one period, computed backwards from the present. Call revert() for each edit,
+// then finish().
 class QuotaTime {
  public:
   // The path of an account, and the first day of a period; -1: the sums have no periods.
   using Key = std::pair<std::string, std::int64_t>;
 
-  // Begins with the quotas of `tree`, which are those at the time `now`. The sums are of the time
-  // from `from_ms` to `to_ms`, but at most to `now`.
+  // Begins with the quotas of `tree`, which are those at the time `now`. finish() returns the sums
+  // of the time from `from_ms` to `to_ms`, but at most to `now`.
   QuotaTime(const AccountTree& tree, TimeMs now, TimeMs from_ms, TimeMs to_ms, UsagePeriod period);
 
   // Reverts one entry of the audit log. The entries must come newest first, without gaps. Entries
-  // that are no edit of an account change nothing. Returns an error if the entry cannot be read.
+  // that are no edits of an account have no effect. Returns an error if the entry cannot be read.
   std::optional<Error> revert(const AuditEntry& entry);
   // Adds up the time that is left, and returns the sums that are not 0. Call it once, after
   // revert() of the entries since `from_ms`. Users are accounts too.
@@ -47,18 +49,21 @@ class QuotaTime {
     std::optional<MilliGpu> own;
     // The sum of the quotas of its children.
     MilliGpu below = 0;
-    // The sums have the account's time from this instant on.
+    // The sums include the account's quota x time from this instant on.
     TimeMs until_ms = 0;
     MilliGpu quota() const { return own ? *own : below; }
   };
 
-  // Returns the account that has this path at the present point of the way back.
+  // Returns the account that had this path before the last reverted entry. Adds the account if it
+  // is missing.
   Account& at(const std::string& path);
-  // Drops an account that does not exist before this point. Its path may be another account then.
+  // Drops the account from a path that it got by the last reverted entry. Before that entry, the
+  // path may have named another account.
   void leave(const std::string& path);
-  // Sets the account's own quota before the time `t`, and what follows for the accounts above it.
+  // Sets the account's own quota for the time before `t`, and changes the quotas of the accounts
+  // above it accordingly.
   void set_own(const std::string& path, std::optional<MilliGpu> own, TimeMs t);
-  // Adds the account's time from `t` on.
+  // Adds the account's quota x time from `t` to Account::until_ms to the sums.
   void add_up(Account& account, TimeMs t);
   // Returns the present path of an account that had this path.
   std::string present_path(std::string path) const;

@@ -1,6 +1,6 @@
-// All calls need the role viewer, and any replica answers them. gRPC calls the methods on its own
-// threads, and may run several at the same time. `in` and `out` belong to gRPC and outlive the
-// call.
+// The gRPC handlers for usage reports and the ledger. All calls need the role viewer, and any
+// replica answers them. gRPC calls the methods on its own threads, and may run several at the same
+// time. `in` and `out` belong to gRPC and outlive the call.
 //
 // A period is [from, to) in UTC, and `to` must be after `from`. An account in a request stands for
 // itself and all accounts below it. Accounts that were removed count too, since their rows stay. An
@@ -36,7 +36,7 @@ class UsageService final : public v1::UsageService::CallbackService {
                       v1::ListLedgerResponse* out) override;
   // Sums all ledger rows again, and compares the sums with the accounts' balances as of the same
   // fact. It returns at most 100 differences, and `drift`, which is the sum of all absolute
-  // differences. It compares the stored sums of days with their rows too. It reads the store in
+  // differences. It also compares the stored sums of days with their rows. It reads the store in
   // parts of 20,000 rows, so that other callers get their turns. As the ledger grows, the call
   // takes longer.
   Reactor* VerifyUsage(Context* context, const v1::VerifyUsageRequest* in,

@@ -23,12 +23,13 @@ struct RunningUsage {
   std::string cluster, ns, profile;
 };
 
-// Returns the usage without a row, as of the engine's state. `columns`: texts of other columns stay
-// empty.
+// Returns the usage that has no row yet, as of the engine's state. `columns`: only these columns
+// get texts.
 std::vector<RunningUsage> running_usage(const Engine& engine, const UsageColumns& columns);
 // Returns the columns that the store must tell apart to answer the request.
 UsageColumns columns_of(const v1::ReportUsageRequest& in);
 
+// The sums of one report.
 class UsageSums {
  public:
   // `query`: the query whose rows are added; its payers must be sorted. All arguments must outlive
@@ -38,10 +39,10 @@ class UsageSums {
 
   void add_booked(const DailyUsage& row);
   // Adds running usage, cut at the period and at UTC midnights, as rows are. Usage in a closed
-  // month counts now, as its row will.
+  // month counts on the present day, as its row will.
   void add_running(const RunningUsage& usage, TimeMs now);
-  // Adds observed activity. Call it after all bookings: activity without usage is left out, since
-  // it is that of a pod whose time another account paid.
+  // Adds observed activity. Call it after add_booked() and add_running(). It leaves out activity of
+  // a group without usage: such activity belongs to a pod for which another account pays.
   void add_activity(const ActivityDay& day);
   // The number of sums so far.
   std::size_t size() const { return sums_.size(); }
@@ -63,7 +64,8 @@ class UsageSums {
 
   Key key_of(AccountId payer, const Texts& texts, JobId job, std::int64_t day, UsageState state);
   bool is_payer(AccountId id) const;
-  // The time of an hour is not exact at its ends, so the difference may be just below zero.
+  // Returns the usage minus the observed time, but at least 0. If the period cuts an hour, the
+  // observed time of that hour is an estimate, so it may exceed the usage a little.
   static GpuTime unknown(const Sums& sum);
 
   const v1::ReportUsageRequest& in_;

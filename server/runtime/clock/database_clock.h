@@ -19,6 +19,7 @@ struct ClockSample {
   std::int64_t began_ms = 0, ended_ms = 0;
 };
 
+// The state of the database's clock, for metrics and warnings.
 struct DatabaseClockStatus {
   // The database's time minus that of the machine's wall clock.
   DurationMs offset_ms = 0;
@@ -26,14 +27,14 @@ struct DatabaseClockStatus {
   std::uint64_t steps = 0;
 };
 
-// Threads: any.
+// The database's clock, as the samples show it. Threads: any.
 class DatabaseClock final : public Clock {
  public:
   // Until the first sample, wall_ms() returns the machine's wall-clock time. `machine` must outlive
   // this object.
   explicit DatabaseClock(const Clock& machine) : machine_(machine) {}
-  // Takes a sample, and logs a step of the database's clock. What it does depends on the duration
-  // of the sample:
+  // Takes a sample, and logs a step of the database's clock. The use of a sample depends on its
+  // duration:
   // - A sample of at most limits::kClockSampleMs: it assumes that the database read its clock in
   //   the middle of the sample, as in Cristian's algorithm (Distributed Computing 3, 1989). The
   //   error is at most half the duration of the sample.

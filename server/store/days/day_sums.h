@@ -1,6 +1,6 @@
-// Makes the stored sums of days from the rows of the ledger. The sums have all rows up to a mark.
-// So a later row for an earlier day, such as a correction, is added to the sums of that day.
-// Threads: one at a time.
+// Makes the stored sums of days from the rows of the ledger. The sums include all rows up to a mark
+// (DayMark). If a later row is for an earlier day, such as a correction, it is added to the sums of
+// that day. Threads: one at a time.
 #pragma once
 
 #include <cstdint>
@@ -28,7 +28,7 @@ std::uint32_t part_sum(std::uint32_t seed, std::int64_t day, std::uint64_t part,
                        std::string_view bytes);
 std::uint32_t mark_sum(std::uint32_t seed, const DayMark& mark);
 
-// The table of the sums, for the one who writes it.
+// The stored sums, as add_day_sums() changes them.
 class DaySumsTable {
  public:
   virtual ~DaySumsTable() = default;
@@ -39,8 +39,8 @@ class DaySumsTable {
 };
 
 // Adds the rows after the mark to the sums, in steps of 50,000 rows. A crash loses at most one
-// step. It first reads all sums. If one is damaged or missing, it removes all and makes them again.
-// `wanted`: see Store::add_day_sums().
+// step. It first reads all sums. If one sum is damaged or missing, it removes all sums and makes
+// them again. `wanted`: see Store::add_day_sums().
 std::optional<Error> add_day_sums(StoreReader& reader, DaySumsTable& table,
                                   const std::function<bool()>& wanted);
 

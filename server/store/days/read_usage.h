@@ -11,7 +11,7 @@
 
 namespace subak {
 
-// The reads that read_usage() needs. All of them must be of the same snapshot.
+// The functions by which read_usage() reads the store. All of them must read the same snapshot.
 struct UsageReads {
   // The stored sums of the days [from_day, to_day).
   std::function<Result<DaySums>(std::int64_t from_day, std::int64_t to_day)> sums;

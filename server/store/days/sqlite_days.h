@@ -1,4 +1,4 @@
-// The sums of days in a SQLite store.
+// Reads and writes the sums of days (server/store/days/day_sums.h) in a SQLite store.
 #pragma once
 
 #include <cstdint>
@@ -18,8 +18,8 @@ namespace subak {
 Result<DaySums> read_day_sums(Connection& db, std::uint32_t seed, std::int64_t from_day,
                               std::int64_t to_day);
 
-// Writes the sums with the connection that commits, and takes turns with commits. The connection
-// and the gate must outlive the object. Threads: one at a time.
+// Writes the sums on the connection of the commits, and takes turns with commits (WriteGate). The
+// connection and the gate must outlive the object. Threads: one at a time.
 class SqliteDays final : public DaySumsTable {
  public:
   SqliteDays(Connection& db, WriteGate& gate, std::uint32_t seed)

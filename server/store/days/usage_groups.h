@@ -13,7 +13,7 @@
 
 namespace subak {
 
-// The texts of sums, each with a number. The numbers begin with 0.
+// Gives each text a number, from 0, so that keys of sums have numbers instead of texts.
 class UsageNames {
  public:
   // Returns the number of the text, which gets the next number if it is new.
@@ -32,12 +32,14 @@ class UsageNames {
   std::unordered_map<std::string, std::uint32_t, Hash, std::equal_to<>> numbers_;
 };
 
+// The sums of usage, in one group for each combination of period, payer, holder, state and the
+// columns of the query.
 class UsageGroups {
  public:
   explicit UsageGroups(const UsageColumns& columns) : columns_(columns) {}
   // Adds the part of a row in [from_ms, to_ms). A row that spans midnight counts in both days, with
-  // a part in each. A row with `booked_ms` counts as a whole at that time. `sign`: 1, or -1 to take
-  // away a row that was added before.
+  // a part in each. A row with `booked_ms` counts as a whole at that time. `sign`: 1, or -1 to
+  // subtract a row that was added before.
   void add(const LedgerRow& row, TimeMs from_ms, TimeMs to_ms, int sign = 1);
   // Adds the sums of one day for which `wants(payer, holder)` is true.
   template <class F>
@@ -61,7 +63,7 @@ class UsageGroups {
   struct Sum {
     std::int64_t first_day = INT64_MAX;
     GpuTime amount;
-    // May be negative for a while, since rows are taken away too.
+    // May be negative for a while, since rows are subtracted too.
     std::int64_t rows = 0;
   };
   void add(Key key, std::int64_t day, GpuTime amount, std::int64_t rows);

@@ -1,4 +1,4 @@
-// The file beside a store with the data for start-time calibration, in the form of
+// Reads and writes the data for start-time calibration in a file beside a store, in the form of
 // server/store/file/whole_file.h. The file may be lost: the service then collects new data.
 // Threads: any; only one thread at a time writes.
 #pragma once

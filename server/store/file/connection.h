@@ -64,8 +64,7 @@ class Connection {
 
 // A prepared statement. Parameters count from 1 and columns from 0, as in SQLite. Texts and blobs
 // that are bound are not copied, so they must exist until they are bound again or the statement has
-// run for the last time. The connection must
-// exist as long as the statement is used.
+// run for the last time. The connection must exist as long as the statement is used.
 class Statement {
  public:
   Statement() = default;

@@ -1,4 +1,5 @@
-// Copies of a store. A copy is one consistent snapshot, even if commits run at the same time.
+// Copies a store to a file. A copy is one consistent snapshot, even if commits run at the same
+// time.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +12,7 @@
 
 namespace subak {
 
-// Copies the store at `from`, including what is in its write-ahead log, to a new file `to`. The
+// Copies the store at `from`, including the content of its write-ahead log, to a new file `to`. The
 // copy has no log and is not synced. Only the owner of the file may read the copy.
 //
 // It calls `wanted` between parts of 2048 pages. If `wanted` returns false, the copy ends with an
@@ -27,7 +28,7 @@ std::optional<Error> copy_store(const std::string& from, const std::string& to,
 
 // Makes the file and its entry in the folder durable, by fsync(2) of the file and the folder. The
 // error is kPrecondition, and has the file or folder and the system's reason. The call blocks until
-// the disk has done so.
+// the disk has done this.
 std::optional<Error> sync_file(const std::string& path);
 
 }  // namespace subak

@@ -1,5 +1,5 @@
-// The errors with which a store is refused. Each names the file and says what to do. Private to
-// server/store, except says_damage().
+// Makes the errors with which a store is refused. Each error names the file and says what to do.
+// Private to server/store, except says_damage().
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// Checksums of stored rows. A row that was altered no longer has the right checksum.
+// Computes the checksums of stored rows, by which readers detect a row that was altered.
 #pragma once
 
 #include <cstdint>

@@ -1,7 +1,7 @@
-// Ensures that only one process uses a store, whatever path the process uses for it. There are two
-// advisory locks: one on a file beside the store, which names the process, and one on the store's
-// file itself. The process holds both locks until it ends. The system releases them when the
-// process dies, so there are no stale locks.
+// Ensures that only one process uses a store, even if two processes use different paths for it.
+// There are two advisory locks: one on a file beside the store, which names the process, and one on
+// the store's file itself. The process holds both locks until it ends. The system releases them
+// when the process dies, so there are no stale locks.
 #pragma once
 
 #include <cstdint>
@@ -24,6 +24,7 @@ struct StoreMark {
 // beside that file. If the file does not exist, or if anything else fails, it returns `path`.
 std::string real_path(const std::string& path);
 
+// The locks of one store, from acquire() to the destructor.
 class StoreLock {
  public:
   // What acquire() does if the store does not exist. kMake: it creates the store's file. kLeave: it

@@ -1,6 +1,6 @@
-// A lock for one writer at a time, in which commits have priority over background work. Commits
-// that wait get the gate in no particular order. Background work waits while any commit waits, so
-// it may wait for ever if commits never pause. Threads: any.
+// A lock for one writer at a time, in which commits have priority over background work. Waiting
+// commits get the lock in no particular order. Background work waits while any commit waits, so it
+// may wait for ever if commits never pause. Threads: any.
 #pragma once
 
 #include "threads/mutex.h"

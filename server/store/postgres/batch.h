@@ -1,5 +1,5 @@
-// A batch of facts, as the parameters of one SQL statement that makes the facts durable. Threads:
-// one at a time.
+// Converts a batch of facts to the parameters of one SQL statement, which makes the facts durable.
+// Threads: one at a time.
 #pragma once
 
 #include <array>
@@ -24,8 +24,8 @@ struct LastEdit {
 };
 using LastEdits = std::map<std::string, LastEdit>;
 
-// Returns the things (AuditRow::thing) that these facts edit and whose last edit must be known. The
-// result is sorted, and each thing occurs once.
+// Returns the objects (AuditRow::thing) that these facts edit; Batch::make() needs the last edit of
+// each of them. The result is sorted, and each object occurs once.
 std::vector<std::string> edited_things(std::span<const Fact> facts);
 
 // The position of a store before or after a batch. If the store has no facts, head.facts_sum is the

@@ -4,7 +4,7 @@
 //
 // A statement has an effect only while this process leads: it does nothing if another process has
 // raised the epoch. A checkpoint is written in parts. No process reads these parts until the row
-// exists that names the checkpoint. Threads: one at a time, which need not be the thread of the
+// that names the checkpoint exists. Threads: one at a time, which need not be the thread of the
 // commits.
 #pragma once
 

@@ -1,4 +1,5 @@
-// The sums of days (server/store/days) in the database. Private to the PostgreSQL store.
+// Reads and writes the sums of days (server/store/days) in the database. Private to the PostgreSQL
+// store.
 #pragma once
 
 #include <atomic>

@@ -27,11 +27,11 @@ void note_confirmed(std::atomic<std::int64_t>& confirmed_ms, std::int64_t began_
 // destructor, or if another process leads. Threads: any may call tell().
 class Heartbeat {
  public:
-  // What the thread uses. The references are to members of the store.
+  // The values and callbacks that the thread uses. The references are to members of the store.
   struct Of {
     const Address& address;
     const Clock& clock;
-    // The name of this process in the row of the lead.
+    // The name of this process in the table lead.
     const std::string& holder;
     // The epoch of this process.
     const std::atomic<std::int64_t>& epoch;

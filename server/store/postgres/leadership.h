@@ -1,5 +1,6 @@
-// The lead: one row of the database names the process that leads, and has the epoch, which only
-// rises. Private to server/store/postgres.
+// Elects the leader by two rows of the database. The row of the table lead names the process that
+// leads, and has the epoch, which only rises. The row of the table beat counts the leader's
+// heartbeats. Private to server/store/postgres.
 #pragma once
 
 #include <cstdint>
@@ -22,16 +23,16 @@ namespace subak::postgres {
 inline constexpr char kIfLeading[] =
     "WITH l AS MATERIALIZED (SELECT epoch FROM lead WHERE epoch = $1 FOR SHARE) ";
 
-// Makes the tables and rows of the lead if they are missing. Two processes may do so at the same
+// Makes these two tables and their rows if they are missing. Two processes may call it at the same
 // time. It also adds columns that a database of an older version lacks. If the role may not create
 // tables, the rows must exist.
 std::optional<Error> make_lead(PgConnection& db);
 
-// The result of a look at the rows of the lead. If the rows name no holder, no process leads.
+// The result of one read of the two rows. If the holder is empty, no process leads.
 struct LeadershipSeen {
   // The epoch, the holder, and what the holder wrote for other replicas.
   Leadership lead;
-  // The number of heartbeats so far. Any change of it is a sign of life.
+  // The number of heartbeats so far. Any change of this number is a sign of life.
   std::int64_t beats = 0;
   // The time of the database's clock.
   TimeMs time_ms = 0;
@@ -45,8 +46,8 @@ Result<LeadershipSeen> look_at_lead(PgConnection& db);
 class LeadershipWatch {
  public:
   // Call it before each look. If more than half of limits::kLeaderSilentMs has passed since the
-  // last look ended, the count of the leader's silence begins at 0 again. So the duration of a look
-  // itself does not count as such a pause.
+  // last look ended, the leader's silence is measured from now on. The duration of a look itself is
+  // not part of this pause.
   void begin_look(std::int64_t boot_ms);
   // Takes the result of a look and returns true if the lead is free. There are these cases:
   // - The lead has a holder. The lead is free if the holder has sent no heartbeat for
@@ -59,7 +60,8 @@ class LeadershipWatch {
   bool is_free(const LeadershipSeen& seen, std::int64_t boot_ms);
   // Returns the time since the last look. A failed look counts too.
   DurationMs since_look_ms(std::int64_t boot_ms) const { return boot_ms - looked_ms_; }
-  // saw_nothing() records a failed look. saw_sign() records a sign of life that is not in the rows.
+  // saw_nothing() records a failed look. saw_sign() records another sign of life, such as a commit
+  // of the leader.
   void saw_nothing(std::int64_t boot_ms) { alive_ms_ = looked_ms_ = boot_ms; }
   void saw_sign(std::int64_t boot_ms) {
     alive_ms_ = boot_ms;
@@ -92,7 +94,7 @@ struct Raised {
 // Takes the lead. After kRaised, no statement of the previous leader becomes durable. kOther: the
 // rows have changed since `seen`, because another process was first or the leader gave a sign of
 // life. If the holder stopped in the middle of a message, the row stays locked, and no timeout of
-// the server ends that. So this function ends the database backend of the holder.
+// the server releases it. So this function terminates the holder's session on the server.
 Raised take_lead(PgConnection& db, const std::string& holder, const std::string& address,
                  const LeadershipSeen& seen);
 // Raises the epoch while this process leads; `db` is a new connection. kOther: another process

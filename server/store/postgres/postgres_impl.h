@@ -74,9 +74,9 @@ class PostgresStore final : public SharedStore {
   // that has no tables yet.
   std::optional<Error> check_version();
   // Checks that the epoch of the lead is not below the epoch of the last fact. If it is below, the
-  // row of the lead was altered.
+  // row of the table lead was altered.
   std::optional<Error> check_epoch();
-  // Looks once at the rows of the lead. True: according to all looks so far, the lead is free.
+  // Reads the rows of the lead once. True: according to all reads so far, the lead is free.
   Result<bool> look(LeadershipSeen& seen);
   // Tries to take the lead. True: this process has taken the lead.
   Result<bool> take(const LeadershipSeen& seen);

@@ -1,7 +1,7 @@
 // Reads from the database, on a separate connection. Each read sees one consistent snapshot (a
 // repeatable read). Each fact and each row of a checkpoint has a chained checksum, which proves
-// that no row before it is missing. Each row of the ledger and of the audit log has a checksum of
-// its own, which does not prove that.
+// that no row before it is missing. Each row of the ledger and of the audit log has its own
+// checksum. It proves only that this row is unchanged.
 #pragma once
 
 #include <cstdint>
@@ -24,8 +24,8 @@ class PostgresReader final : public StoreReader {
   PostgresReader(Address address, std::uint32_t fact_version)
       : address_(std::move(address)), fact_version_(fact_version) {}
 
-  // Refuses a store that was finalized to a newer version (says_newer()). If there is an error, the
-  // sink may have got facts before it.
+  // Refuses a store that was finalized to a newer version (says_newer()). Before an error, the sink
+  // may have got some facts.
   Result<Recovered> recover(FactSink& sink) override;
   Result<std::vector<Fact>> facts(std::uint64_t after_seq, std::size_t most) override;
   Result<std::vector<LedgerEntry>> ledger(const LedgerQuery& query) override;

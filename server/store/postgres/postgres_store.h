@@ -17,6 +17,7 @@
 
 namespace subak {
 
+// The options of a PostgreSQL store.
 struct PostgresOptions {
   std::string address;  // postgres://user@host/database (server/store/postgres/database/address.h)
   const Clock* clock = nullptr;  // must outlive the store

@@ -1,4 +1,4 @@
-// Reads all rows of a database, and checks that each row has the right checksum and that none is
+// Reads all rows of a database, and checks that each row has the right checksum and that no row is
 // missing. Rows that are committed during the check are left out. Private to server/store/postgres.
 #pragma once
 

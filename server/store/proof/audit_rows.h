@@ -1,5 +1,5 @@
-// The rows of the audit log in SQL. The rows are derived from the facts: there is one row for each
-// edit that was made or refused.
+// Makes, writes and reads the rows of the audit log. The rows are derived from the facts: there is
+// one row for each edit that was made or refused.
 #pragma once
 
 #include <array>
@@ -22,9 +22,9 @@ struct AuditRow {
   std::string thing;
   AuditEntry entry;
 };
-// Returns the audit row of a fact; nullopt: the fact has none. Edits have a row, and refused edits
-// have one too. If Subak itself ends a job, the row of that fact has no actor. The submission of a
-// job has no row, since its fact already has the actor.
+// Returns the audit row of a fact; nullopt: the fact has none. Each edit and each refused edit has
+// a row. If Subak itself ends a job, the row of that fact has no actor. The submission of a job has
+// no row, since its fact already has the actor.
 std::optional<AuditRow> audit_row(const fact::Body& body);
 
 // An operator's acceptance of data loss. All facts after `until` are lost. Before the loss, a
@@ -55,8 +55,8 @@ auto audit_texts(Row& row) {
   return std::array{&e.actor,  &e.what,  &row.thing, &e.subject,   &e.reason,
                     &e.before, &e.after, &e.error,   &e.request_id};
 }
-// Sets `before` and `subject` of the row, if the fact does not have them, from the last edit of the
-// same thing. `subject` and `after`: those of that edit.
+// Completes the row from the last edit of the same thing: sets `before` and `subject`, if the fact
+// does not have them. `subject` and `after`: those of the last edit.
 void take_before(AuditRow& row, std::string subject, std::string after);
 
 // Writes audit rows, in the transaction of its connection. Threads: those that may use the

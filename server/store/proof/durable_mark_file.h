@@ -1,6 +1,6 @@
-// A small file of one replica. The file has the last durable fact that the replica knows of a
-// shared database. With this file, the replica detects even after a restart if the database is a
-// copy that lacks the fact. Threads: any; only one thread at a time writes.
+// Reads and writes a small file of one replica, which has the last durable fact that the replica
+// knows. By this file, the replica detects even after a restart that a shared database is a copy
+// without that fact. Threads: any; only one thread at a time writes.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// The ledger in SQL: writes rows and reads them.
+// Writes the rows of the ledger to a SQLite store, and reads them.
 #pragma once
 
 #include <cstdint>

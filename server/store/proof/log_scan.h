@@ -1,8 +1,8 @@
 // Checks SQLite's write-ahead log before SQLite opens it. SQLite ignores everything after the first
-// bad frame of a log, without a message. To ignore these frames is right if the bad frame comes
-// from a torn write of the last transaction. In any other case, SQLite would lose acknowledged
-// facts. Each commit is synced before the next one is written. So if intact frames of a later
-// transaction follow a bad frame, the bad frame is damage.
+// bad frame of a log, without a message. Ignoring these frames is right if the bad frame comes from
+// a torn write of the last transaction. In any other case, SQLite would lose acknowledged facts.
+// Each commit is synced before the next one is written. So if intact frames of a later transaction
+// follow a bad frame, the bad frame is damage.
 #pragma once
 
 #include <optional>

@@ -1,5 +1,5 @@
-// Migrations of the store's tables. Each migration runs once, in order, in its own transaction. No
-// migration can be undone.
+// Applies the migrations of the store's tables. Each migration runs once, in order, in its own
+// transaction. No migration can be undone.
 #pragma once
 
 #include <cstdint>

@@ -24,8 +24,8 @@ class SqliteReader final : public StoreReader {
       const std::string& path, std::uint32_t fact_version,
       std::shared_ptr<const std::atomic<bool>> indexes_sound = nullptr);
 
-  // Passes the facts of the checkpoint, if there is one, and then the later facts. If there is an
-  // error, the sink may have got facts before it.
+  // Passes the facts of the checkpoint, if there is one, and then the later facts. Before an error,
+  // the sink may have got some facts.
   Result<Recovered> recover(FactSink& sink) override;
   Result<std::vector<Fact>> facts(std::uint64_t after_seq, std::size_t most) override;
   // Returns the ledger rows of facts that were made after query.from_ms and have a number above

@@ -1,4 +1,4 @@
-// Repairs a store with a damaged checkpoint. The repair is possible because the facts are enough to
+// Removes a damaged checkpoint from a store. The store remains complete, since the facts alone
 // rebuild the state.
 #pragma once
 
@@ -15,7 +15,7 @@ struct Rebuilt {
   std::string replaced;  // path of the damaged store; empty: the store was intact
 };
 
-// Removes the checkpoint, so that a start reads all facts. What it does depends on the damage:
+// Removes the checkpoint, so that a start reads all facts. The work depends on the damage:
 // - The store is intact: it only removes the rows that identify the checkpoint in use.
 // - Only the checkpoint is damaged: it copies all other data to a new file and checks the copy. The
 //   new file replaces the old one, which gets another path.

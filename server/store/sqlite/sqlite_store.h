@@ -14,6 +14,7 @@
 
 namespace subak {
 
+// The options of a SQLite store.
 struct SqliteOptions {
   std::string path;  // a missing file is created; its folder must exist
   // True: a store of at most limits::kQuickCheckBytes is checked completely before it is used. A

@@ -1,4 +1,4 @@
-// The address of a PostgreSQL database as a user writes it:
+// Parses the address of a PostgreSQL database as a user writes it:
 // postgres://user@host:port/database?parameters.
 #pragma once
 
@@ -11,6 +11,7 @@
 
 namespace subak::postgres {
 
+// A parsed address.
 struct Address {
   // Keys and values for libpq, without a password.
   std::vector<std::pair<std::string, std::string>> parameters;

@@ -1,5 +1,5 @@
-// Migrations of the database's tables. Each migration runs once, in order, in its own transaction.
-// No migration can be undone.
+// Applies the migrations of the database's tables. Each migration runs once, in order, in its own
+// transaction. No migration can be undone.
 #pragma once
 
 #include <cstdint>
@@ -15,8 +15,8 @@ namespace subak::postgres {
 const std::vector<Migration>& postgres_migrations();
 
 // Applies the migrations that the store lacks, while this process leads in `epoch`. Returns how
-// many it applied. It refuses a store that has a migration which `all` lacks, or which has another
-// text in `all`.
+// many it applied. It refuses a store with a migration that `all` lacks, or that has another text
+// in `all`.
 Result<int> migrate(PgConnection& db, const std::vector<Migration>& all, std::int64_t epoch,
                     TimeMs now_ms);
 

@@ -96,6 +96,7 @@ inline constexpr char kWantRights[] =
 // no bytes were transferred in time.
 enum class Broken : std::uint8_t { kNo, kCut, kTooLate };
 
+// A connection to the database server. It can be opened again after it broke.
 class PgConnection {
  public:
   PgConnection();
