@@ -36,9 +36,9 @@ class Watches {
   Watches& operator=(const Watches&) = delete;
 
   // Begins to follow all kinds except nodes and pods. turn() begins to follow nodes once devices
-  // are listed, so that each node is reported once, with all data. The edge does not wait for kinds
-  // of devices that the cluster does not have. If a list fails for another reason, the edge waits
-  // limits::kDeviceListsMs at most.
+  // are listed, so that each node is reported once, with all data. turn() does not wait for kinds
+  // of devices that the cluster does not have. If a list of devices fails for another reason,
+  // turn() waits for it for at most limits::kDeviceListsMs.
   void follow_others();
   // Begins to follow pods. Call it once others_listed() is true, so that each pod is reported once,
   // with all data.
@@ -65,8 +65,8 @@ class Watches {
   // The number of lists begun so far, of all kinds and sessions.
   std::uint64_t lists() const;
   // Returns the first error of the lists and watches of nodes, namespaces and pods; empty: there is
-  // none. Of another kind of objects, an error is returned only if the server ends its lists and
-  // watches as soon as they begin.
+  // none. An error of another kind of objects is returned only if the server ends that kind's lists
+  // and watches as soon as they begin.
   std::string error() const;
 
  private:

@@ -24,7 +24,7 @@
 
 namespace subak {
 
-// A round has these parts, in this order.
+// The parts of a round over all waiting jobs, in order.
 enum class WaitingPart : std::uint8_t {
   // Jobs that wait for GPUs.
   kQueued,
@@ -99,7 +99,7 @@ class Waiting {
   void put_off(const std::string& uid, const std::string& words, TimeMs now_ms);
   // Records in the pod's condition that its gate was opened.
   void released(const std::string& uid, TimeMs now_ms);
-  // Forgets what was recorded, so that all reasons count as new. Call it when a session begins.
+  // Forgets all records, so that all reasons count as new. Call it when a session begins.
   void forget();
 
  private:

@@ -48,19 +48,20 @@ class ParkedOwners {
   // Returns the owners that the core knows as parked.
   std::vector<std::string> told() const;
 
-  // A pod of this owner exists. If the owner is parked, the time counts from which its controller
-  // ignores that it is suspended.
+  // Records that a pod of this owner exists. If the owner is parked, its controller ignores the
+  // suspension since `monotonic_ms`, or since an earlier call.
   void see_pod(const std::string& uid, std::int64_t monotonic_ms);
   // Says that the owner must not wait suspended any more. `why`: for people.
   void resume(const std::string& uid, const std::string& why);
   // Resumes the owners that have had pods for limits::kIgnoredSuspendMs although they are parked.
-  // `still` returns true if the owner has pods. Returns true if there are any.
+  // `still` returns true if the owner still has pods. resume_ignored() returns true if it resumed
+  // an owner.
   template <class Still>
   bool resume_ignored(std::int64_t monotonic_ms, Still&& still);
   // Returns why the owner must be resumed without a turn; nullptr: it may wait.
   const std::string* must_resume(const std::string& uid) const;
-  // True if the owner was parked too often, so that it is no longer parked (limits::kMaxParkings).
-  // Its suspension then counts as that of its user.
+  // True if the owner was parked more than limits::kMaxParkings times, so that Subak has given it
+  // up. Subak then treats the suspension as one that the owner's user made.
   bool is_given_up(const std::string& uid) const;
   // Takes out the owners that were given up since the last call.
   std::vector<std::string> take_given_up();

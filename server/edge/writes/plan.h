@@ -143,7 +143,8 @@ struct Plan {
 //   cache.
 // - It resumes the owner of a parked job when an effect says so. It also resumes a parked owner
 //   that cannot wait suspended (ParkedOwners::must_resume(), LatePart::parked). If others resumed
-//   the owner, it only takes Subak's mark away. It leaves an owner that was given up as it is.
+//   the owner, it only removes Subak's mark. It does neither for an owner that was given up
+//   (ParkedOwners::is_given_up()).
 // - It ignores a release whose hold has ended by `now_ms`, since the core will withdraw that
 //   effect.
 // - It evicts a pod only if it cannot suspend the pod's owner instead. It suspends the owner if the
@@ -157,10 +158,10 @@ Plan plan_writes(const WantedJobs& wanted, const Fence& fence, const ClusterCach
 
 // True if the effect opens the gates of a gang, and `wanted` has no effect of this attempt yet.
 bool begins_attempt(const WantedJobs& wanted, const Effect& effect);
-// Returns the gated pods beyond the least size of a gang (Gang::least), once its attempt has begun.
-// The core would let them wait until the gang has ended. So the caller sends them again as new
-// pods, and the core makes each a job of its own. `wanted` has the effects of all jobs: a pod that
-// one of them names is not beyond. O(gated pods and pods of effects).
+// Returns the gated pods beyond the least size of a gang (Gang::least), once the gang's attempt has
+// begun. Without further action, these pods would wait until the gang has ended. So the caller
+// sends them again as new pods, and the core makes a job of each. `wanted` has the effects of all
+// jobs: a pod that one of them names is not beyond. O(gated pods and pods of effects).
 std::vector<std::string> pods_beyond(const ClusterCache& cache, const WantedJobs& wanted,
                                      JobId job);
 
