@@ -3,11 +3,11 @@
 // so a retry, a reinvocation or a dry run gets the same answer. An object that needs no change gets
 // no patch.
 //
-// decide() denies only requests that waiting cannot make right. Such a request exceeds static
-// limits, has impossible values, breaks a rule of an account or of the configuration, or tries to
-// bypass the gate. If the fleet only lacks GPUs at the moment, the pod gets the gate and queues. In
-// mode `warn` the same changes and denials become warnings. In mode `observe` decide() lets every
-// object pass.
+// decide() denies a request only if waiting cannot help. Such a request exceeds static limits, has
+// impossible values, breaks a rule of an account or of the configuration, or tries to bypass the
+// gate. If the fleet only lacks GPUs at the moment, the pod gets the gate and queues. In mode
+// `warn` the same changes and denials become warnings. In mode `observe` decide() lets every object
+// pass.
 //
 // Threads: any; pure functions. The View and the Review must stay alive during the call.
 #pragma once
@@ -178,9 +178,9 @@ struct Decision {
 Decision decide_without_view(const AdmissionConfig& config, Endpoint endpoint,
                              const Review& review);
 
-// Decides for Endpoint::kStamp, which needs no View. An object that is created gets the annotation
-// names::kCreatedBy with the name of the caller, whatever value the caller wrote. An update keeps
-// the value that the object had.
+// Decides for Endpoint::kStamp, which needs no View. A new object gets the annotation
+// names::kCreatedBy with the name of the caller, even if the caller wrote another value. An update
+// cannot change the value.
 Decision decide_stamp(const Review& review);
 
 // Decides by the mode of the object's namespace. `cluster` is the name in the path of the call; an
