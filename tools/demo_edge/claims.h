@@ -20,7 +20,8 @@ inline constexpr std::int64_t kMinRunMs = 3000, kGraceMs = 10'000;
 
 // What happened in this part.
 struct ClaimStory {
-  // Jobs of 10 minutes beyond quota, more than fit, and jobs within quota.
+  // `borrowers`: jobs of 10 minutes beyond quota, more than the fleet can hold. `claimants`: jobs
+  // within quota.
   std::vector<JobPlan> borrowers, claimants;
   // The claims before the first kill.
   std::vector<v1::Claim> claims;

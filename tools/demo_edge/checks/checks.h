@@ -78,8 +78,8 @@ struct Books {
 // makes the service verify its ledger. If a call fails, its figures stay empty, so the checks fail.
 Books check_books(const Story& story, Door& door, Checks& out);
 
-// claims.cc: checks that claims were kept through the kills, and that each victim was told for
-// which job it ends. It reads the victims from the service, after all jobs have ended.
+// claims.cc: checks that each claim survived the kills of the service, and that each victim was
+// told for which job it ends. It reads the victims from the service, after all jobs have ended.
 void check_claims(const Story& story, const ClaimStory& claims, Door& door, Checks& out);
 
 // shares.cc
