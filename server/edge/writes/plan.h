@@ -77,8 +77,8 @@ struct KubeWrite {
   std::string why{};
 };
 
-// Return what identifies the attempts to make the ComputeDomain with this key for an attempt of a
-// job, or to delete it.
+// Return the keys in Attempts: for making the ComputeDomain with this key for an attempt of a job,
+// and for deleting it.
 std::string make_domain_id(const std::string& key, JobId job, std::uint32_t attempt);
 std::string drop_domain_id(const std::string& key);
 
@@ -117,9 +117,8 @@ using Attempts = std::map<std::string, Attempt>;  // by uid
 struct Plan {
   // The writes to begin now, the most urgent first, at most as many as requested.
   std::vector<KubeWrite> writes;
-  // Jobs whose effects may be forgotten, because they need no further write. Such an effect was to
-  // end a job whose pods have all ended or are being deleted, or to release pods whose gates are
-  // all open.
+  // Jobs whose effects may be forgotten, because they need no further write. All gates to open are
+  // open, or all pods to end have ended or are being deleted.
   std::vector<JobId> settled;
   // Evictions that are left out, because each would use up the last failure of a Job.
   std::vector<KubeWrite> withheld;

@@ -69,7 +69,8 @@ struct Books {
   std::int64_t charged_pods = 0;
   // The ledger's charge for them, in milli-GPU x ms.
   std::int64_t used_milligpu_ms = 0;
-  // What accounts got back for lost work, and what the platform pays for it, in milli-GPU x ms.
+  // The amounts that accounts got back for lost work, and the amounts that the platform pays for
+  // lost work, in milli-GPU x ms.
   std::int64_t refunded_milligpu_ms = 0, taken_over_milligpu_ms = 0;
   std::string drift, residual;
 };
