@@ -78,7 +78,8 @@ enum class Because : std::uint8_t {
   kTwoGpuKinds,
   // One of Subak's keys, or a resource request, has a value that cannot be read.
   kInvalidValue,
-  // The pod asks for MIG slices and also for a topology or a segment, which slices cannot have.
+  // The pod asks for MIG slices and also for a topology beyond one node or for a segment, which
+  // slices cannot have.
   kMigTopology,
   // No GPU product offers the requested MIG profile.
   kMigProfile,

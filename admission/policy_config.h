@@ -122,7 +122,8 @@ struct AdmissionConfig {
     }
     return alignment;
   }
-  // The PriorityClass that each gated pod gets instead of its own. Empty: pods keep their own.
+  // The PriorityClass that each gated pod gets instead of its own. Pods with a system PriorityClass
+  // keep their own. Empty: all pods keep their own.
   std::string pod_priority_class;
   // True: pods of gangs get the annotations with which Karpenter and the cluster autoscaler do not
   // remove a pod's node.

@@ -65,7 +65,8 @@ struct PodAdditions {
   bool needs_domain = false;
   // The policy for devices by DRA.
   DeviceClaims claims = DeviceClaims::kGate;
-  // The PriorityClass that the pod gets; empty: the pod keeps its own.
+  // The PriorityClass that the pod gets, unless it has a system PriorityClass; empty: the pod keeps
+  // its own.
   std::string priority_class;
   // Further annotations: what marks of other queue managers mean (stamps_of()).
   Stamps marks;
@@ -83,7 +84,7 @@ std::string pod_patch(const Review& review, const Pod& pod, const PodAdditions& 
 // preference (prefer:).
 bool is_one_nvlink_gang(const Pod& pod);
 // True if the gang's topology and segments keep all its pods in one NVLink domain. Also true for a
-// gang with prefer:, which accepts several NVLink domains.
+// single pod, and for a gang with prefer:, which accepts several NVLink domains.
 bool stays_in_one_clique(const Pod& pod);
 // Returns why the pod must be refused, whichever user creates it; none if the pod is allowed.
 // `path` is the argument of read_pod().

@@ -1,6 +1,6 @@
 // Follows the cluster's objects with one reflector for each kind: first devices, ComputeDomains,
-// namespaces, owners and leases, then nodes, then pods. Each reflector writes into the object
-// cache.
+// volumes, namespaces, owners and leases, then nodes, then pods. Each reflector writes into the
+// object cache.
 //
 // Watches owns the reflectors, the limits on their requests, and the times at which the watches
 // last reported. Limits and times continue from session to session. Threads: the edge's thread.
@@ -50,9 +50,10 @@ class Watches {
   // Returns the time until turn() has work, at most limits::kLoopMaxWaitMs.
   DurationMs due_in() const;
 
-  // True once pods may be followed: nodes and namespaces are listed, and ComputeDomains and each
-  // kind of owner and device are listed or have failed. Leases do not count. A list may fail
-  // because the cluster does not have the kind. Call it only between follow_others() and end().
+  // True once pods may be followed: nodes and namespaces are listed, and the lists of
+  // ComputeDomains, devices, volumes and owners have succeeded or failed. Leases do not count. A
+  // list may fail because the cluster does not have the kind. Call it only between follow_others()
+  // and end().
   bool others_listed() const;
   // True once pods are listed. Call this and pods_version() only between follow_pods() and end().
   bool pods_listed() const { return pods_->listed(); }

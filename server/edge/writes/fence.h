@@ -66,7 +66,8 @@ class Fence {
   // - pods that are gone, have ended, or are being deleted;
   // - pods with a closed gate and the mark;
   // - bound pods, if the core knows that they are bound;
-  // - pods with an open gate for which the scheduler finds no node.
+  // - pods with an open gate whose affinity names no single node, or for which the scheduler finds
+  //   no node.
   void prune(const ClusterCache& cache);
   // Drops a pod because the API server refuses its mark. Otherwise other pods would wait for this
   // pod forever.

@@ -111,7 +111,7 @@ struct Attempt {
   // since then.
   bool release_given_up = false;
 };
-using Attempts = std::map<std::string, Attempt>;  // by uid
+using Attempts = std::map<std::string, Attempt>;  // by KubeWrite::uid
 
 // The result of plan_writes().
 struct Plan {
@@ -128,9 +128,11 @@ struct Plan {
 };
 
 // Plans at most `most` writes, in this order:
-// - Marks, evictions, suspensions and resumptions. GPUs wait for most of them.
-// - Releases of gangs that have some open gates.
-// - All other releases, in the order of their effects.
+// - Marks, evictions, suspensions, resumptions without a turn, and deletions of ComputeDomains.
+//   GPUs wait for most of these writes.
+// - Releases of gangs that have some open gates, and new ComputeDomains.
+// - All other releases, and resumptions of parked owners whose turn has come, in the order of their
+//   effects.
 // A pod that cannot be written now does not delay other pods. The function follows these rules:
 // - It does not release a pod that has gates of other components, or a pod that requests no GPUs
 //   any more because Subak does not know its ResourceClaims.
