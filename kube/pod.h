@@ -197,8 +197,8 @@ struct PodStatus {
     Text container, reason, message;
   };
   Waiting waiting;
-  // True: a container of spec.containers has ended with success. Then the pod was Ready, or never
-  // will be, and its condition Ready says nothing about its start.
+  // True: a container of spec.containers has ended with success. The pod's condition Ready then
+  // does not show whether the pod has started properly.
   bool partly_done = false;
 };
 // Says in one line why a pod is not Ready: the container that waits, or the condition Ready. Empty:
@@ -227,7 +227,7 @@ struct NotRead {
   std::vector<Text> constraints;
 };
 
-// What a pod requests by DRA.
+// The devices that a pod requests by DRA, and the pod's ResourceClaims.
 struct PodClaims {
   // The first field of the pod that requests devices. Empty: there is none. Subak's own
   // ResourceClaim for a ComputeDomain does not count.
@@ -380,7 +380,8 @@ void join_gang(Pod& pod, std::uint32_t size, bool of_controller, bool replaced_a
 // Empty: the gang is no such group, or the pod itself states another gang.
 Text worker_set_of(const Pod& pod);
 // Puts the pod into this LeaderWorkerSet. Each group of the set has `without_gpus` non-GPU pods,
-// which get no ranks. The gang's owner is "uid+group", because each group comes and goes by itself.
+// which get no ranks. The gang's owner is "uid+group", because the set creates and deletes each
+// group separately.
 void join_worker_set(Pod& pod, std::string_view uid, std::uint32_t without_gpus,
                      bool replaced_alone = false);
 
@@ -396,19 +397,20 @@ void leave_out_non_gpu_members(Pod& pod, std::uint32_t count);
 // spec.schedulingGroup without a size. If the pods of such groups started one by one, two groups
 // could wait for each other for ever.
 bool lacks_gang_size(const Pod& pod);
-// Makes the pod a member of its gang, although the size of the gang is not known.
+// If lacks_gang_size() is true, makes the pod a member of its gang, although the size of the gang
+// is not known.
 void hold_unsized(Pod& pod);
-// True if the pod is in a Kueue pod group with fast admission. Then the other pods may come only
-// when the first pods run.
+// True if the pod is in a Kueue pod group with fast admission. Then the other pods may be created
+// only when the first pods run.
 bool starts_with_first(const Pod& pod);
 
 // Returns the first container that requests GPUs; nullptr: there is none. Claimed GPUs are in no
 // container.
 const ContainerNote* gpu_container(const Pod& pod);
-// True if `value` could be the value of a Kubernetes label.
+// True if `value` is not empty and can be the value of a Kubernetes label.
 bool is_label_value(std::string_view value);
 // Returns the name with at most `most` bytes. A longer name is cut and ends with a hash of the
-// complete name. The name has plain characters only.
+// complete name. The name must be ASCII, because it is cut at a byte.
 std::string shortened(const std::string& name, std::size_t most);
 
 // True if this path of the host could reach a GPU of the node. Such paths are /dev/nvidia*, its
