@@ -78,7 +78,8 @@ struct PodAdditions {
 // Adds an annotation that the pod or template has neither as an annotation nor as a label.
 void stamp_note(const Pod& pod, std::string_view key, const std::string& value,
                 Stamps& annotations);
-// Returns the patch that adds what the pod lacks of the gate and of `additions`.
+// Returns the patch that adds the gate and `additions` to the pod, except the parts that the pod
+// already has.
 std::string pod_patch(const Review& review, const Pod& pod, const PodAdditions& additions);
 // True if the gang's topology is nvlink or nvlink-exclusive, without segments, even if it is only a
 // preference (prefer:).

@@ -108,7 +108,7 @@ struct ClusterFacts {
   std::vector<std::string> device_classes;
   // The settings of NVIDIA's GPU Operator, and the nodes of device plugin and DRA driver.
   GpuOperatorFacts gpu_operator;
-  // What the cluster has of Subak itself.
+  // Subak's own rights and webhooks in the cluster.
   struct Own {
     // Rights that the service's user lacks: "patch pods".
     std::vector<std::string> denied;

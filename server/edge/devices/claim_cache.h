@@ -124,7 +124,7 @@ class ClaimCache {
   // A pod's ResourceClaims and ResourceClaimTemplates, as "namespace/name".
   struct PodUses {
     std::set<std::string> claims, templates;
-    // What the ResourceClaims requested when Subak knew it last; nullopt: it never knew.
+    // The last known request of the ResourceClaims; nullopt: it was never known.
     std::optional<ClaimedGpus> known{};
     // True: a change of a ResourceClaim may still change what the pod requests. The pod has no
     // node, or Subak does not know what it requests.

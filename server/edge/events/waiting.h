@@ -87,8 +87,8 @@ class Waiting {
   // of the part.
   WaitingPart part() const { return part_; }
   JobId after() const { return after_; }
-  // Records what is new in the page. The next page begins after this one. `now_ms`: the service's
-  // present time.
+  // Records the jobs of the page that are new or have changed, and repeats old Events (top of this
+  // file). The next page begins after this one. `now_ms`: the service's present time.
   void take(const WaitingPage& page, TimeMs now_ms);
   // Records at once that the pod waits until a user states the size of its gang.
   void take_unsized(const std::string& uid, TimeMs now_ms);

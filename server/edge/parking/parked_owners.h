@@ -1,5 +1,5 @@
-// The owners of pods that wait suspended until their turn (docs/design/0119): what the core knows
-// of them, and which of them must be resumed without a turn.
+// Tracks the owners of pods that wait suspended until their turn (docs/design/0119). ParkedOwners
+// stores which of them the core knows, and which must be resumed without a turn.
 // Threads: one at a time; OwnerCache owns the object.
 #pragma once
 
@@ -18,7 +18,7 @@ namespace subak {
 
 class ParkedOwners {
  public:
-  // What the cache knows of an owner.
+  // The state of an owner in the cache.
   struct Owner {
     // nullptr: the owner does not exist.
     const std::string* ns = nullptr;
@@ -28,7 +28,7 @@ class ParkedOwners {
     // The pods that it would create, if it has the mark names::kParked and can wait suspended. Else
     // nullptr.
     const ParkedPods* pods = nullptr;
-    // The owner is suspended, by anybody.
+    // The owner is suspended, by Subak or by another client.
     bool suspended = false;
     // The owner has the mark names::kParked.
     bool marked = false;
@@ -36,9 +36,9 @@ class ParkedOwners {
     bool ended = false;
   };
 
-  // Forgets what the core knows. Call it when a session begins.
+  // Forgets which owners the core knows. Call it when a session begins.
   void forget_told() { told_.clear(); }
-  // Forgets what the core knows of one owner, so that look() returns it again.
+  // Forgets that the core knows this owner, so that look() returns the owner again.
   void forget_told(const std::string& uid) { told_.erase(uid); }
 
   // Looks at an owner that was seen, changed or deleted. Returns the input for the core; nullopt:

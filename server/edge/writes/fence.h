@@ -102,7 +102,8 @@ class Fence {
   // The last release of each pod, by uid. Deleted, ended and bound pods stay until prune() drops
   // them.
   std::map<std::string, Sent> sent_;
-  // By uid. Entries go with those of `sent_`.
+  // By uid. confirm() drops an entry. prune() drops those of deleted, ended and bound pods, as from
+  // `sent_`.
   std::map<std::string, Withdrawn> withdrawn_;
   // When `sent_` has 1000 entries more than this number, prune() drops deleted, ended and bound
   // pods from `sent_`.

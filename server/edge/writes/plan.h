@@ -1,6 +1,6 @@
 // Computes the edge's next writes. The plan is a pure function of the wanted effects, the fence,
-// the object cache and the attempts so far; nothing else is stored between two plans. So an effect
-// that was lost, repeated or late does no harm. Threads: any; pure functions.
+// the object cache and the attempts so far; the edge stores no other data between two plans. So an
+// effect that was lost, repeated or late does no harm. Threads: any; pure functions.
 #pragma once
 
 #include <array>

@@ -87,7 +87,8 @@ class WriteQueue {
   // The newest effect on each job. plan() drops the effects of jobs that need no further write.
   WantedJobs wanted_;
   Fence fence_;
-  // Pods whose updates the core has answered, while effects from before that may still come.
+  // Pods whose updates the core has answered, as long as effects from before these answers may
+  // still arrive.
   std::set<std::string> answered_;
   // The number of the last effect. The count continues from session to session.
   std::uint64_t last_order_ = 0;

@@ -31,8 +31,8 @@ struct WriterHooks {
   // Says that the API server has accepted the write.
   std::function<void(const KubeWrite& write)> done;
   // Says that the API server has refused a write for limits::kReleaseRefusedMs, or that a
-  // ComputeDomain was not there for so long. `answer` is the last answer, or what the gang waits
-  // for. The writer does not call this for kResume. If the release of a pod was given up, the
+  // ComputeDomain was not there for so long. `answer` is the last answer, or says what the gang
+  // waits for. The writer does not call this for kResume. If the release of a pod was given up, the
   // writer calls this at the first refusal of the pod's mark. The writer tries a refused write
   // again as long as plans contain it.
   std::function<void(const KubeWrite& write, const CallAnswer& answer)> give_up;
@@ -71,8 +71,8 @@ class Writer {
   // Sets spec.suspend of the owner by a merge patch (RFC 7386), with the owner's uid and version as
   // preconditions.
   void set_suspended(const KubeWrite& write, bool suspended);
-  // Makes the ComputeDomain of the pod `write.pod`. If it exists and is not what the gang needs, or
-  // lacks its template, that counts as a refusal.
+  // Makes the ComputeDomain of the pod `write.pod`. A ComputeDomain that exists but does not suit
+  // the gang, or lacks its template, counts as a refusal.
   void make_domain(const KubeWrite& write);
   // Handles the answer to the POST of a ComputeDomain.
   void take_made_domain(const KubeWrite& write, const std::string& key, const CallAnswer& answer,
