@@ -3,11 +3,11 @@
 // so a retry, a reinvocation or a dry run gets the same answer. An object that needs no change gets
 // no patch.
 //
-// decide() denies only requests that waiting cannot make right. Such a request exceeds static
-// limits, has impossible values, breaks a rule of an account or of the configuration, or tries to
-// bypass the gate. If the fleet only lacks GPUs at the moment, the pod gets the gate and queues. In
-// mode `warn` the same changes and denials become warnings. In mode `observe` decide() lets every
-// object pass.
+// decide() denies a request only if waiting cannot help. Such a request exceeds static limits, has
+// impossible values, breaks a rule of an account or of the configuration, or tries to bypass the
+// gate. If the fleet only lacks GPUs at the moment, the pod gets the gate and queues. In mode
+// `warn` the same changes and denials become warnings. In mode `observe` decide() lets every object
+// pass.
 //
 // Threads: any; pure functions. The View and the Review must stay alive during the call.
 #pragma once
@@ -78,7 +78,8 @@ enum class Because : std::uint8_t {
   kTwoGpuKinds,
   // One of Subak's keys, or a resource request, has a value that cannot be read.
   kInvalidValue,
-  // The pod asks for MIG slices and also for a topology or a segment, which slices cannot have.
+  // The pod asks for MIG slices and also for a topology beyond one node or for a segment, which
+  // slices cannot have.
   kMigTopology,
   // No GPU product offers the requested MIG profile.
   kMigProfile,
@@ -178,9 +179,9 @@ struct Decision {
 Decision decide_without_view(const AdmissionConfig& config, Endpoint endpoint,
                              const Review& review);
 
-// Decides for Endpoint::kStamp, which needs no View. An object that is created gets the annotation
-// names::kCreatedBy with the name of the caller, whatever value the caller wrote. An update keeps
-// the value that the object had.
+// Decides for Endpoint::kStamp, which needs no View. A new object gets the annotation
+// names::kCreatedBy with the name of the caller, even if the caller wrote another value. An update
+// cannot change the value.
 Decision decide_stamp(const Review& review);
 
 // Decides by the mode of the object's namespace. `cluster` is the name in the path of the call; an

@@ -109,11 +109,11 @@ struct AdmissionConfig {
   std::string own_user = "system:serviceaccount:subak-system:subak";
   // Members of this group may remove Subak's gate and change its keys.
   std::string break_glass_group = "subak:break-glass";
-  // False: Jobs and other owners that can be suspended are never created suspended. True: they are,
-  // as QueueSettings::park_after says.
+  // True: the webhook suspends new Jobs and other owners that can be suspended, as
+  // QueueSettings::park_after says. False: it never suspends them.
   bool suspend_owners = true;
-  // The alignment of namespaces that no entry of the list counts for. Of several entries, the first
-  // counts.
+  // The alignment of each namespace is that of the first matching entry of `alignment_namespaces`.
+  // Without such an entry, it is `alignment`.
   Alignment alignment = Alignment::kWarn;
   std::vector<NamespaceAlignment> alignment_namespaces;
   Alignment alignment_of(std::string_view ns) const {
@@ -122,20 +122,22 @@ struct AdmissionConfig {
     }
     return alignment;
   }
-  // The PriorityClass that each gated pod gets instead of its own. Empty: pods keep their own.
+  // The PriorityClass that each gated pod gets instead of its own. Pods with a system PriorityClass
+  // keep their own. Empty: all pods keep their own.
   std::string pod_priority_class;
   // True: pods of gangs get the annotations with which Karpenter and the cluster autoscaler do not
   // remove a pod's node.
   bool protect_gangs = false;
-  // The accounts of queues. Of two entries for a queue, the one with a namespace counts. In a
-  // namespace without entries, marks of other queue managers name no accounts.
+  // The accounts of queues. If two entries name the same queue, the one with a namespace counts. In
+  // a namespace without entries, marks of other queue managers name no accounts.
   std::vector<QueueAccount> queue_accounts;
   // The routes. Of several that match a pod, the first counts.
   std::vector<GpuRoute> routes;
   DeviceClaims device_claims = DeviceClaims::kGate;
   UnknownCluster unknown_cluster = UnknownCluster::kWarn;
   // True: a gang with topology nvlink or nvlink-exclusive that needs several nodes gets a
-  // ComputeDomain, although its pods do not ask for one. The nodes of the cluster must offer them.
+  // ComputeDomain, although its pods do not ask for one. The nodes of the cluster must offer
+  // channels of ComputeDomains.
   bool compute_domains_for_nvlink = false;
 };
 

@@ -65,7 +65,8 @@ struct PodAdditions {
   bool needs_domain = false;
   // The policy for devices by DRA.
   DeviceClaims claims = DeviceClaims::kGate;
-  // The PriorityClass that the pod gets; empty: the pod keeps its own.
+  // The PriorityClass that the pod gets, unless it has a system PriorityClass; empty: the pod keeps
+  // its own.
   std::string priority_class;
   // Further annotations: what marks of other queue managers mean (stamps_of()).
   Stamps marks;
@@ -77,13 +78,14 @@ struct PodAdditions {
 // Adds an annotation that the pod or template has neither as an annotation nor as a label.
 void stamp_note(const Pod& pod, std::string_view key, const std::string& value,
                 Stamps& annotations);
-// Returns the patch that adds what the pod lacks of the gate and of `additions`.
+// Returns the patch that adds the gate and `additions` to the pod, except the parts that the pod
+// already has.
 std::string pod_patch(const Review& review, const Pod& pod, const PodAdditions& additions);
 // True if the gang's topology is nvlink or nvlink-exclusive, without segments, even if it is only a
 // preference (prefer:).
 bool is_one_nvlink_gang(const Pod& pod);
 // True if the gang's topology and segments keep all its pods in one NVLink domain. Also true for a
-// gang with prefer:, which accepts several NVLink domains.
+// single pod, and for a gang with prefer:, which accepts several NVLink domains.
 bool stays_in_one_clique(const Pod& pod);
 // Returns why the pod must be refused, whichever user creates it; none if the pod is allowed.
 // `path` is the argument of read_pod().
@@ -138,23 +140,22 @@ std::optional<MilliGpu> least_milligpu(const ClusterView& cluster, const PodShap
 // Returns `amount` as a demand of pods of this shape. The demand names a product if the shape
 // allows only one product.
 ProductDemand demand_of(const Context& c, const PodShape& shape, MilliGpu amount);
-// Returns a denial if the accounts that pay for the pod could never allow it. The rules are those
-// of accounting/quota/entitlement.h. A drain of an account forbids the pod. If `amounts` exceed a
-// limit or the borrow of an account, or of the user, this forbids the pod too. `what` names the
-// requester in the message. A drain does not forbid a pod that has a controller, because the pod
-// may replace a pod of an earlier job. Call the function only if payer_of() does not refuse the
-// pod.
+// Returns a denial if the accounts that pay for the pod could never allow it, by the rules of
+// accounting/quota/entitlement.h. The pod is denied if an account drains, or if the pod or
+// `amounts` exceed a limit or the borrow of an account or user. A pod with a controller may replace
+// a pod of an earlier job, so a drain does not forbid it. `what` names the requester in the
+// message. Call the function only if payer_of() does not refuse the pod.
 std::optional<Decision> not_entitled(const Context& c, const Pod& pod, const std::string& what,
                                      std::span<const ProductDemand> amounts);
 
 // Adds a warning to `d` if an account is draining but the pod is allowed.
 void warn_of_drain(const Context& c, const Pod& pod, Decision& d);
 
-// Adds a warning to `d` if the pod has no time limit and may have to end by a budget.
+// Adds a warning to `d` if the pod has no time limit and a hard budget may end it.
 void warn_of_no_limit(const Context& c, const Pod& pod, Decision& d);
 // --- policy_marks.cc: marks of other queue managers ----------------------------------------------
 // What the labels and annotations of Kueue, KAI and Volcano on an object mean. A value is empty, or
-// 0, if no mark says it or if a key of Subak says it.
+// 0, if no mark states it, or if one of Subak's keys states it instead.
 struct Marks {
   // The account of the queue that the object names (AdmissionConfig::queue_accounts).
   std::string account;
@@ -163,7 +164,7 @@ struct Marks {
   // A priority class of the policy, and the value that the key subak.gpu/topology would have.
   std::string priority, closeness;
   DurationMs time_limit_ms = 0;
-  // What has no effect here.
+  // What the marks ask for and Subak does not do.
   std::vector<std::string> warnings;
   // Why the object is refused: a mark names something that does not exist.
   std::optional<Decision> refused;
@@ -189,11 +190,12 @@ std::string route_pod(const Context& c, Pod& pod);
 // Returns each field of a pod of several whole GPUs that prevents its alignment, with the value to
 // write. docs/kubernetes.md has the table of these fields. `path` is the argument of read_pod().
 std::vector<Error> alignment_gaps(const Context& c, const Pod& pod, std::string_view path);
-// Adds the gaps to `d` as warnings, unless the alignment of the namespace is off. The first pod of
-// a gang on several nodes also gets a warning if it asks for neither RDMA nor the network of the
-// node. A pod with several replicas in one container gets a warning in any case.
+// Adds the alignment_gaps() to `d` as warnings, unless the alignment of the namespace is off. The
+// first pod of a gang on several nodes also gets a warning if it asks for neither RDMA nor the
+// network of the node. A pod with several replicas in one container gets a warning in any case.
 void warn_of_alignment(const Context& c, const Pod& pod, Decision& d);
-// Returns a denial that has the first gap, if the alignment of the namespace is kDeny.
+// Returns a denial with the first of the alignment_gaps(), if the alignment of the namespace is
+// kDeny. None if there is no gap.
 std::optional<Decision> unaligned(const Context& c, const Pod& pod, std::string_view path);
 
 // --- policy_warn.cc ------------------------------------------------------------------------------

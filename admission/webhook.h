@@ -5,7 +5,7 @@
 //   200  a review with a decision, also when it is a denial
 //   400  malformed JSON, not admission.k8s.io/v1, no uid, too large: text with the reason
 //   404  another path      405  not a POST
-//   503  no View yet, unless WebhookOptions::gates_without_view is set
+//   503  no View yet for /mutate or /validate, and WebhookOptions::gates_without_view is false
 //
 // Threads: several I/O threads may call handle() at once. handle() never blocks and holds no locks.
 #pragma once
@@ -35,7 +35,8 @@ struct AdmissionBasis {
 struct WebhookOptions {
   // Returns the newest basis. The function must never block.
   std::function<AdmissionBasis()> basis;
-  // What happens while there is no View. True: GPU pods are gated. False: the answer is 503.
+  // What /mutate and /validate do while there is no View. True: GPU pods are gated. False: the
+  // answer is 503. /stamp needs no View.
   bool gates_without_view = false;
   // A steady clock in nanoseconds; only for measurements.
   std::function<std::int64_t()> now_ns;

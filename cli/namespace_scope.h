@@ -27,15 +27,17 @@ void add_namespace(Command& command, NamespaceOptions& options, bool all_too);
 // Returns the namespace. Reads the kubeconfig only if --namespace is missing. Throws Failure if the
 // kubeconfig is unreadable or wrong (2), or has no such context (4).
 std::string namespace_of(const NamespaceOptions& options);
-// Returns the path of the account whose pods are in the namespace; with --all-namespaces "", which
-// means all accounts. Throws Failure if no account has the namespace (4), or if there are several
-// clusters and no --cluster (2), and the failures of Client::call().
+// Returns the path of the account whose pods are in the namespace. Returns "", which means all
+// accounts, with --all-namespaces. Also returns "" if the service is unreachable, because the next
+// call reports that. Throws Failure if no account has the namespace or there is no such cluster
+// (4), or if there are several clusters and no --cluster (2). Also throws the failures of
+// namespace_of() and Client::call().
 std::string account_of(Session& session, const NamespaceOptions& options);
 
 // Returns the id of the job that `name` means: an id such as "1-42", the name of a job, or the name
-// of a pod ("train-0", "pod/train-0"). Asks the service for at most kMostJobs jobs of the
-// namespace, those with a similar name first. Throws Failure (4) if there is no such job, and (2)
-// if several jobs have this name.
+// of a pod ("train-0", "pod/train-0"). Lists all jobs of the namespace's account. To find a pod, it
+// asks the service for the pods of at most kMostJobs of these jobs, those with a similar name
+// first. Throws Failure (4) if there is no such job, and (2) if several jobs have this name.
 inline constexpr int kMostJobs = 1000;
 std::string job_of(Session& session, const NamespaceOptions& options, const std::string& name);
 

@@ -9,8 +9,8 @@
 
 namespace subak::cli {
 
-// The name under which kubectl finds and starts the program as its plugin. Runs of this name are
-// `kubectl subak`: lists are about the namespace of the kubeconfig's context.
+// The name under which kubectl finds and starts the program as its plugin. Under this name, the
+// program is `kubectl subak`, whose lists are about the namespace of the kubeconfig's context.
 inline constexpr std::string_view kPluginName = "kubectl-subak";
 // Returns how the user called the program whose path is `path` (argv[0]).
 Program program_of(std::string_view path);

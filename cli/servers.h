@@ -46,7 +46,8 @@ class Servers {
   // the other servers in their order. A server that does not lead refuses a change and names the
   // leader. Then ask() tries the leader next. During a take-over, there may be no leader. Then
   // ask() calls `pause` and starts another round, up to limits::kServerRounds rounds. Returns the
-  // status of the last answer of a reachable server.
+  // status of the first server that takes the call. If none takes it, returns the last refusal of a
+  // server that does not lead, or else the last status of an unreachable server.
   grpc::Status ask(const Ask& one, const std::function<void()>& pause);
   // Returns the server that answered last.
   const std::string& asked() const { return at_; }

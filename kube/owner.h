@@ -56,11 +56,12 @@ struct OwnerRole {
   bool later = false;
   // True: the Job sets backoffLimitPerIndex, so each index fails and restarts by itself.
   bool independent = false;
-  // For an owner with Subak's mark names::kParked: the record of a pod of this template, created
-  // when the owner was. nullptr for other owners, and if Subak cannot tell from the template alone
-  // what the pods ask for or which pods their gang has.
+  // For an owner with Subak's mark names::kParked: the record of a pod of this template, with the
+  // owner's creation time. nullptr for other owners, and if the template alone does not say what
+  // the pods request or which pods their gang has.
   std::shared_ptr<const PodRecord> record{};
-  // Why a pod of this template can never start as it is written. nullopt: it can start.
+  // Why no pod of this template can ever start, as the template is written. nullopt: the pods can
+  // start.
   std::optional<Error> wrong;
 
   // True if the pods count in a gang of GPU pods. Pods that claim devices do: their GPUs are known
@@ -134,11 +135,11 @@ struct ParkedPods {
 // owner creates no GPU pods.
 std::optional<ParkedPods> parked_pods(const OwnerRecord& owner);
 
-// Reads an owner. kNotFound: the object is of none of the kinds above. kInvalid: the object has no
-// uid or name, or it has more templates, or more pods in a gang, than the service accepts. `extra`
-// is the argument of read_pod().
+// Reads an owner. kNotFound: the object's kind is not an OwnerKind. kInvalid: the object has no uid
+// or name, or it has more templates, or more pods in a gang, than the service accepts. `extra` is
+// the argument of read_pod().
 Result<OwnerRecord> read_owner(json::Value object, const ExtraGpuResources& extra);
-// Does the same for an item of a list. Such an item does not name its kind.
+// Reads an item of a list in the same way. `kind`: its kind, because an item does not name it.
 Result<OwnerRecord> read_owner(OwnerKind kind, json::Value object, const ExtraGpuResources& extra);
 
 }  // namespace subak

@@ -1,5 +1,5 @@
-// Writes RFC 6902 patches as text. A caller must never add a member to a missing parent. The
-// reason: if the patch of a webhook does not apply, the user's request fails, even with
+// Writes RFC 6902 patches as text. A caller must never add a member to a missing parent: the patch
+// would not apply. If a webhook's patch does not apply, the user's request fails, even with
 // failurePolicy Ignore.
 // Threads: each PatchWriter belongs to one thread.
 #pragma once

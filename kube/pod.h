@@ -197,8 +197,8 @@ struct PodStatus {
     Text container, reason, message;
   };
   Waiting waiting;
-  // True: a container of spec.containers has ended with success. Then the pod was Ready, or never
-  // will be, and its condition Ready says nothing about its start.
+  // True: a container of spec.containers has ended with success. The pod's condition Ready then
+  // does not show whether the pod has started properly.
   bool partly_done = false;
 };
 // Says in one line why a pod is not Ready: the container that waits, or the condition Ready. Empty:
@@ -219,7 +219,7 @@ struct KubePriority {
   std::int32_t order() const { return own.value_or(value); }
 };
 
-// What a pod has and Subak does not read.
+// Parts of a pod that Subak does not read.
 struct NotRead {
   // Keys with Subak's prefix that Subak does not know.
   std::vector<Text> keys;
@@ -227,7 +227,7 @@ struct NotRead {
   std::vector<Text> constraints;
 };
 
-// What a pod requests by DRA.
+// The devices that a pod requests by DRA, and the pod's ResourceClaims.
 struct PodClaims {
   // The first field of the pod that requests devices. Empty: there is none. Subak's own
   // ResourceClaim for a ComputeDomain does not count.
@@ -359,20 +359,20 @@ struct PodGroupRef {
 // then those of Volcano, KAI and Kubernetes itself. A pod should have one at most.
 std::vector<PodGroupRef> pod_groups_of(const Pod& pod);
 
-// True if neither the pod nor its marks say how many pods start together. The owner object may say
-// so (kube/owner.h).
+// True if the pod has a controller, and neither the pod nor its marks say how many pods start
+// together. The owner object may say so (kube/owner.h).
 bool asks_owner(const Pod& pod);
-// Does the same for a pod with or without a controller: a PodGroup may say so.
+// True if neither the pod nor its marks say how many pods start together, with or without a
+// controller. A PodGroup may state the size.
 bool asks_size(const Pod& pod);
-// Puts the pod into the gang of `size` pods of the owner with this uid; this number comes from the
-// owner. With `size` 1, the pod is alone. The function does nothing if the pod itself says
-// otherwise.
+// Puts the pod into the gang of the owner with this uid. `size`: the number of pods that the owner
+// states. With `size` 1, the pod is alone. Does nothing if asks_size() is false.
 void join_owner(Pod& pod, std::string_view uid, std::uint32_t size, bool replaced_alone);
-// Does the same with a PodGroup or Workload that says that at least `size` pods start together.
+// Does the same for a PodGroup or Workload, which states that at least `size` pods start together.
 void join_pod_group(Pod& pod, const PodGroupRef& group, std::string_view uid, std::uint32_t size);
-// Puts the pod into a gang of `size` pods; this number comes from the pod's owner. The gang has all
-// pods that the marks put into one group. With `of_controller`, the gang has all pods of the pod's
-// own controller. The function does nothing if the pod itself says otherwise, or if `size` is 1.
+// Puts the pod into a gang of `size` pods, as the pod's owner states. The gang has all pods that
+// the marks put into one group. With `of_controller`, the gang has all pods of the pod's own
+// controller. Does nothing if asks_owner() is false, or if `size` is 1 and `is_rest` is false.
 // `is_rest`: some pods of the gang have ended already, so even a single remaining pod is a gang.
 void join_gang(Pod& pod, std::uint32_t size, bool of_controller, bool replaced_alone,
                bool is_rest = false);
@@ -380,7 +380,8 @@ void join_gang(Pod& pod, std::uint32_t size, bool of_controller, bool replaced_a
 // Empty: the gang is no such group, or the pod itself states another gang.
 Text worker_set_of(const Pod& pod);
 // Puts the pod into this LeaderWorkerSet. Each group of the set has `without_gpus` non-GPU pods,
-// which get no ranks. The gang's owner is "uid+group", because each group comes and goes by itself.
+// which get no ranks. The gang's owner is "uid+group", because the set creates and deletes each
+// group separately.
 void join_worker_set(Pod& pod, std::string_view uid, std::uint32_t without_gpus,
                      bool replaced_alone = false);
 
@@ -396,19 +397,20 @@ void leave_out_non_gpu_members(Pod& pod, std::uint32_t count);
 // spec.schedulingGroup without a size. If the pods of such groups started one by one, two groups
 // could wait for each other for ever.
 bool lacks_gang_size(const Pod& pod);
-// Makes the pod a member of its gang, although the size of the gang is not known.
+// If lacks_gang_size() is true, makes the pod a member of its gang, although the size of the gang
+// is not known.
 void hold_unsized(Pod& pod);
-// True if the pod is in a Kueue pod group with fast admission. Then the other pods may come only
-// when the first pods run.
+// True if the pod is in a Kueue pod group with fast admission. Then the other pods may be created
+// only when the first pods run.
 bool starts_with_first(const Pod& pod);
 
 // Returns the first container that requests GPUs; nullptr: there is none. Claimed GPUs are in no
 // container.
 const ContainerNote* gpu_container(const Pod& pod);
-// True if `value` could be the value of a Kubernetes label.
+// True if `value` is not empty and can be the value of a Kubernetes label.
 bool is_label_value(std::string_view value);
 // Returns the name with at most `most` bytes. A longer name is cut and ends with a hash of the
-// complete name. The name has plain characters only.
+// complete name. The name must be ASCII, because it is cut at a byte.
 std::string shortened(const std::string& name, std::size_t most);
 
 // True if this path of the host could reach a GPU of the node. Such paths are /dev/nvidia*, its
@@ -416,10 +418,10 @@ std::string shortened(const std::string& name, std::size_t most);
 // the path: "//dev/./nvidia0" is "/dev/nvidia0".
 bool shows_gpus(std::string_view host_path);
 
-// Returns the record for the engine (in::PodSeen). Keys with mistakes count as not set. Subak
-// manages every pod with Subak's gate, whatever other marks the pod has. A pod that is being
-// deleted has ended only when its containers have ended. If it has no node, it ends with the
-// deletion request.
+// Returns the record for the engine (in::PodSeen). Keys with mistakes count as not set.
+// `other_manager`: the pod has the mark of another queue manager (other_manager_of()). Subak
+// manages a pod with Subak's gate even then. A pod that is being deleted has ended only when its
+// containers have ended. If it has no node, it ends with the deletion request.
 PodRecord pod_record(const Pod& pod, bool other_manager);
 
 // Returns the mark of another queue manager on the pod, such as "label kueue.x-k8s.io/queue-name";

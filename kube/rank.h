@@ -34,8 +34,8 @@ std::int32_t rank_of(const Pod& pod);
 // hash of the names orders the groups. An unknown rank (-1) stays unknown.
 std::int32_t rank_among(std::string_view group, std::int32_t rank);
 
-// The ranks of the pods of one replicated job of a JobSet: job by job, with `pods` ranks for each
-// job.
+// The ranks of the pods of one replicated job of a JobSet. The ranks run through the first Job,
+// then through the second, and so on.
 struct RoleRanks {
   // The name of the replicated job.
   std::string role;

@@ -1,6 +1,5 @@
 // Makes a CA, and a server certificate with its key ("pair") that the CA signs. The CA's key is
-// discarded, so that a later reader of the folder cannot sign with this key. So a new pair needs a
-// new CA.
+// discarded, so that it cannot sign anything later. So each new pair needs a new CA.
 // Threads: any; pure functions.
 #pragma once
 

@@ -1,6 +1,6 @@
-// The webhook's certificate: where it comes from, when it expires, and how a new certificate
-// replaces it while the webhook serves. CertificateStore watches the files. If no files are
-// configured, net/self_signed.h makes them.
+// Reads the webhook's certificate from files, and replaces it by a new one while the webhook
+// serves. CertificateStore watches the files. If no files are configured, net/self_signed.h makes
+// them.
 // Threads: any thread may read a CertificateStore while one thread polls it.
 #pragma once
 

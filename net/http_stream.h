@@ -1,5 +1,6 @@
-// A body that goes on after the answer began, such as server-sent events (class `HttpStream`). A
-// producer sends parts at any time. The listener writes them to the connection in their order.
+// The body of an answer that a producer sends in parts, such as server-sent events (class
+// `HttpStream`). The producer may send a part at any time. The listener writes the parts to the
+// connection in their order.
 #pragma once
 
 #include <cstddef>
@@ -18,7 +19,8 @@ class HttpStream {
   // A part of the body. Several streams may share one part, so a text for many readers exists once.
   using Part = std::shared_ptr<const std::string>;
 
-  // `most_bytes`: how many bytes may wait for the connection. With more, the stream ends.
+  // `most_bytes`: how many bytes may wait for the connection. A part that exceeds this ends the
+  // stream, and the waiting parts are dropped.
   explicit HttpStream(std::size_t most_bytes) : most_bytes_(most_bytes) {}
   HttpStream(const HttpStream&) = delete;
   HttpStream& operator=(const HttpStream&) = delete;
@@ -26,7 +28,7 @@ class HttpStream {
   // Queues a part; never nullptr. False: the stream has ended, or ends now because its reader is
   // too slow.
   bool send(Part part);
-  // Ends the stream. The connection closes after the parts that it has taken.
+  // Ends the stream. The connection closes after it has sent the queued parts.
   void end();
   // True after end(), after the end of the connection, or if the reader was too slow.
   bool ended() const;

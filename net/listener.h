@@ -98,7 +98,7 @@ using HttpHandler = std::function<HttpResponse(const HttpRequest&)>;
 using HttpReplier = std::function<void(HttpResponse)>;
 using AsyncHttpHandler = std::function<void(const HttpRequest&, HttpReplier)>;
 
-// What only a listener for browsers needs.
+// Options that only a listener for browsers needs.
 struct BrowserOptions {
   // True: with a certificate, the listener also serves connections that begin without TLS.
   bool plain_too = false;
@@ -152,7 +152,7 @@ struct ListenerCounters {
 // Owns the socket, the threads and all connections. Any thread may call the methods, one at a time.
 class Listener {
  public:
-  // Opens nothing until start(). Calls of the handler can come until stop() has returned.
+  // Opens no socket until start(). The listener may call the handler until stop() has returned.
   Listener(ListenerOptions options, HttpHandler handler);
   // Makes a listener with a handler whose answers another thread makes.
   static std::unique_ptr<Listener> async(ListenerOptions options, AsyncHttpHandler handler);

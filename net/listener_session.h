@@ -228,7 +228,7 @@ class Session : public SessionBase, private HttpHeaders {
     waiting_.reset();
   }
 
-  // Acts on a state that lasted too long. If a handler owes an answer, it answers 503, else it
+  // Acts on a state that lasted too long. If the handler has not answered yet, sends 503. Else
   // closes the socket.
   void too_slow() {
     if (state_ != State::kClosing) ++shared_.counters.timeouts;
@@ -440,8 +440,8 @@ class Session : public SessionBase, private HttpHeaders {
     });
   }
 
-  // Shuts the connection down, then reads what still arrives. Without this, a TCP reset could drop
-  // the last answer.
+  // Shuts the connection down, then reads and drops bytes that still arrive. Without this, a TCP
+  // reset could drop the last answer.
   void close() {
     if (state_ == State::kClosing) return;
     enter(State::kClosing);

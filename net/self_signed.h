@@ -3,9 +3,9 @@
 // CA's pair once clients have had time to trust both CAs.
 //
 // In the folder, tls.crt and tls.key are the pair in use. ca.crt has the CA of this pair. The file
-// ca.crt also has the next CA, or the last CA while that is valid. next.crt and next.key are the
-// pair of the next CA. Files have mode 0600, and each file is replaced atomically. After a crash
-// between two files, the next call repairs the folder.
+// ca.crt also has the next CA, or the previous CA while that is valid. next.crt and next.key are
+// the pair of the next CA. Files have mode 0600, and each file is replaced atomically. After a
+// crash between two files, the next call repairs the folder.
 // Threads: one at a time for each folder.
 #pragma once
 
@@ -37,7 +37,8 @@ struct SelfSigned {
   };
   // The paths of the pair in use and of ca.crt.
   CertificateFiles files;
-  // The step that this call took. A call takes at most one step.
+  // The last step that this call took. A call takes one step at most, with one exception: if the
+  // pair in use expires soon, it adds the next CA and changes to its pair at once.
   Did did = Did::kNothing;
   // When the service changes to the pair of the next CA. By then clients must trust both CAs in
   // ca.crt. 0: there is no next CA.

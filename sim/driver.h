@@ -3,14 +3,14 @@
 //
 //   set-up   at the start of the window: cluster "sim" in enforce, its nodes, the policy, one
 //            account per team below the root
-//   warm     the jobs that ran then, oldest first; after the submission of each job comes a pass
+//   warm     the jobs that ran then, oldest first; after the submission of each job comes step 4
 //   then     for each distinct time t at which a job ends, a job is submitted or a deadline comes:
-//              1. a tick, if a deadline has come
+//              1. ticks, until no deadline is left at or before t
 //              2. the ends at t, in the order in which their jobs were submitted, each job
 //                 rank by rank. A preempted job ends with that cause, and waits again.
 //              3. the submissions at t, in the order of the trace
 //              4. a pass; then for each open_gate in turn: pod_bound for every rank, pod_running
-//                 for every rank. If there was an open_gate, step 4 comes again.
+//                 for every rank. If the pass had an effect, step 4 comes again.
 //                 An evict of a preempted job sets the job's end to the time after its grace.
 //   end      the replay ends when no job runs and no more jobs are submitted.
 //

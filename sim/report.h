@@ -1,5 +1,5 @@
-// The output of `subak sim`: the JSON of the manual, tables of at most 100 columns, and charts.
-// Threads: one at a time.
+// Writes the output of `subak sim`: JSON as in the manual, tables of at most 100 columns, and
+// charts. Threads: one at a time.
 #pragma once
 
 #include <optional>

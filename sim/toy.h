@@ -41,7 +41,8 @@ struct ToyResult {
   double mean = 0;
   // The largest share error at any instant.
   double max = 0;
-  // The mean share error if each hour counts with the team's mean part of the fleet in that hour.
+  // The mean over hours of the share error, computed from the team's mean part of the fleet in each
+  // hour.
   double hour_mean = 0;
   // The number of jobs that ended.
   std::uint64_t jobs = 0;

@@ -64,7 +64,7 @@ class DumpReader {
                          const std::string& want) const;
 
   const SourceFile& file_;
-  // What is not read yet.
+  // The text that is not read yet.
   std::string_view rest_;
   DumpLine line_;
 };

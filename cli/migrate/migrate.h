@@ -1,5 +1,5 @@
-// Reads dumps of Slurm and manifests of Kueue, and finds the accounts that correspond to them. The
-// page docs/migrate.md says what corresponds to what. Threads: any; pure functions.
+// Reads dumps of Slurm and manifests of Kueue, and turns them into Subak's accounts.
+// docs/migrate.md says how each field is translated. Threads: any; pure functions.
 #pragma once
 
 #include <string>

@@ -97,7 +97,7 @@ struct Migration {
   std::vector<std::string> renamed;
 };
 
-// What the reader should assume.
+// The options of a migration.
 struct MigrateOptions {
   // The cluster's name in Subak. Accounts then get namespaces of this cluster only. Empty: of every
   // cluster.

@@ -13,7 +13,8 @@ namespace subak::cli {
 enum class SlurmUse {
   // The field has no equivalent: the report has the field with its line.
   kNone,
-  // The same, but the report shows only the first line and how many there are.
+  // As kNone, but the report shows only the first line with the field, and the number of such
+  // lines.
   kNoneOnce,
   kShares,       // Fairshare: the account's shares
   kGpuLimit,     // GrpTRES: the GPUs become the account's limit

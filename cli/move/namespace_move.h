@@ -1,5 +1,6 @@
-// Moves a namespace from Kueue to Subak and back, step by step. A caller may repeat each step: it
-// changes only what is not as it should be. These functions need only an API server.
+// Moves a namespace from Kueue to Subak and back, step by step. A caller may repeat each step: a
+// step changes only objects that are not in the wanted state yet. These functions need only an API
+// server.
 // Threads: one at a time.
 #pragma once
 
@@ -12,11 +13,11 @@
 
 namespace subak::cli {
 
-// What a person has to know before a move.
+// The report that a person reads before a move.
 struct MoveReport {
-  // What the namespace has, and what the move would do.
+  // The objects of the namespace, and what the move would do with them.
   std::vector<std::string> lines;
-  // What has no equivalent on the other side.
+  // Settings and pods that have no equivalent on the other side.
   std::vector<std::string> without_equivalent;
   // Why the move cannot begin, each with what to do. Empty: it can.
   std::vector<std::string> blockers;
@@ -25,22 +26,24 @@ struct MoveReport {
 // pays for the namespace; empty: none.
 MoveReport report_move(const MovingNamespace& facts, const std::string& account, bool back);
 
-// Returns what still runs on the side that the namespace leaves. The move waits until nothing does.
+// Returns the workloads and pods that still run on the side that the namespace leaves. The move
+// waits until there are none.
 std::vector<std::string> left_to_drain(const MovingNamespace& facts, bool back);
 
 // Stops the LocalQueues of the namespace, and remembers their stopPolicy. Kueue then admits no
-// further workload, and what runs goes on.
+// further workload. Admitted workloads continue, unless a queue already had the stopPolicy
+// HoldAndDrain.
 std::optional<Error> hold_queues(KubeCaller& api, const MovingNamespace& facts);
 // Gives the LocalQueues the stopPolicy that they had.
 std::optional<Error> open_queues(KubeCaller& api, const MovingNamespace& facts);
 // Sets the label subak.gpu/managed: "true", or removes it.
 std::optional<Error> set_managed(KubeCaller& api, const std::string& ns, bool managed);
-// Hands owners that wait in Kueue to Subak: takes their queue's name away and resumes them, so that
-// their pods wait behind Subak's gate. Deletes pods with Kueue's gate that a controller creates
-// again.
+// Hands owners that wait in Kueue to Subak: removes the label with their queue's name and resumes
+// them. Their pods then wait behind Subak's gate. Deletes pods with Kueue's gate that have a
+// controller, which creates them again.
 std::optional<Error> give_to_subak(KubeCaller& api, const MovingNamespace& facts);
-// Hands owners that wait in Subak to Kueue: suspends them, and gives them their queue's name again.
-// Opens the gates of all other waiting pods.
+// Hands owners that wait in Subak to Kueue: suspends them, and sets the label with their queue's
+// name again. Opens the gates of all other waiting pods.
 std::optional<Error> give_to_kueue(KubeCaller& api, const MovingNamespace& facts);
 
 }  // namespace subak::cli

@@ -35,7 +35,7 @@ std::string plan_row_name(const v1::PlanRow& row);
 std::string plan_lane_text(const v1::PlanLane& lane);
 // Sums up all lanes of a row: "21 run, 26 start, 1 kept".
 std::string plan_lanes_text(const v1::PlanRow& row);
-// Return when a job starts or ends, as in the table: "~16:20, by 18:00".
+// Return the text of the table for a job's start or end: "~16:20, by 18:00".
 std::string plan_start_text(const v1::PlanJob& job, const v1::Plan& plan);
 std::string plan_end_text(const v1::PlanJob& job, const v1::Plan& plan);
 // Returns "runs" for a running job. For a waiting job with reserved nodes it returns "promised" or

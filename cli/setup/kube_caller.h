@@ -48,8 +48,9 @@ class KubeCaller {
 // error names the wrong field of the kubeconfig.
 Result<std::unique_ptr<KubeCaller>> open_kube(const std::string& path, const std::string& context);
 
-// Returns the error of an unsuccessful call, with the server's message. kDenied: a rule refused the
-// call. kNotFound: there is no such object. kPrecondition: no answer came.
+// Returns the error of an unsuccessful call, with the server's message. kNotFound: there is no such
+// object. kPrecondition: no answer came, or the API server failed. kDenied: every other failure,
+// such as a refusal by a rule.
 Error error_of(std::string_view what, const CallAnswer& answer);
 
 }  // namespace subak::cli

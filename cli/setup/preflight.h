@@ -1,5 +1,5 @@
-// Finds objects in a cluster that conflict with Subak or prevent its work. read_cluster() reads the
-// cluster. judge() is a pure function that makes the findings.
+// Finds objects in a cluster that conflict with Subak or prevent Subak's work. read_cluster() reads
+// the cluster. judge() is a pure function that makes the findings.
 //
 // Sources:
 // - kubernetes/kubernetes pkg/quota/v1/evaluator/core/pods.go (a quota counts pods that wait),
@@ -30,7 +30,7 @@ namespace cli {
 
 // The severity of a finding.
 enum class Level : std::uint8_t {
-  // Subak would not work in this cluster, or would do harm.
+  // Subak does not work in this cluster, or does harm.
   kBlocker,
   // Subak works, but something differs from what users expect.
   kWarning,
@@ -108,7 +108,7 @@ struct ClusterFacts {
   std::vector<std::string> device_classes;
   // The settings of NVIDIA's GPU Operator, and the nodes of device plugin and DRA driver.
   GpuOperatorFacts gpu_operator;
-  // What the cluster has of Subak itself.
+  // Subak's own rights and webhooks in the cluster.
   struct Own {
     // Rights that the service's user lacks: "patch pods".
     std::vector<std::string> denied;

@@ -1,4 +1,4 @@
-// The first names of a list, for messages. Threads: any; pure function.
+// Shortens a list of names for a message. Threads: any; pure function.
 #pragma once
 
 #include <cstddef>

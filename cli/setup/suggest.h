@@ -15,7 +15,7 @@
 
 namespace subak::cli {
 
-// What the suggestion covers.
+// The options of a suggestion.
 struct SuggestOptions {
   // The cluster's name in Subak. Each account then gets namespaces of this cluster only. Empty:
   // each account gets its namespaces in every cluster.

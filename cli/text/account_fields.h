@@ -1,4 +1,4 @@
-// The fields of an account as a user writes them in flags and files, and reads them in diffs.
+// Converts the fields of an account to and from the texts of flags, account files and diffs.
 // Threads: any; the functions have no shared state.
 #pragma once
 

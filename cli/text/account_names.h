@@ -1,5 +1,5 @@
-// Names of accounts and users that come from elsewhere, and how an account file writes them.
-// Threads: any; pure functions.
+// Turns names from other systems into names of accounts and users, and writes them into account
+// files. Threads: any; pure functions.
 #pragma once
 
 #include <string>

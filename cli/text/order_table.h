@@ -1,4 +1,5 @@
-// The places of the first waiting jobs before and after a change. Threads: one at a time.
+// The positions of the first waiting jobs in the order, before and after a change. Threads: one at
+// a time.
 #pragma once
 
 #include <ostream>
@@ -7,8 +8,8 @@
 
 namespace subak::cli {
 
-// Prints a table of the jobs, or one sentence if the order stays. Prints nothing without jobs.
-// `wide`: cells are not shortened.
+// Prints a table of the jobs, or one sentence if the order does not change. Prints nothing without
+// jobs. `wide`: cells are not shortened.
 void print_order(std::ostream& out, const google::protobuf::RepeatedPtrField<v1::OrderPlace>& order,
                  bool wide);
 

@@ -114,9 +114,9 @@ struct ClusterDevices {
       each_device;
 };
 
-// Returns the GPUs that the requests need together. The first alternative that some device of the
-// cluster can serve decides. An error names the class and says why Subak does not know what is
-// requested, for example because no device of the cluster is selected.
+// Returns the GPUs that the requests need together. Of several alternatives, the first counts that
+// some device of the cluster can serve. An error names the DeviceClass and says why Subak does not
+// know the request, for example because the class selects no device of the cluster.
 Result<ClaimedGpus> claimed_gpus(const ClaimSpec& spec, const ClusterDevices& cluster,
                                  const ExtraGpuResources& extra);
 

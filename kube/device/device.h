@@ -19,13 +19,14 @@ namespace subak {
 // The value of a device attribute. A version counts as a text.
 using DeviceAttribute = std::variant<bool, std::int64_t, std::string>;
 
-// What many devices have in common: all of a device but the attributes that identify it, such as
-// its uuid and its PCI address. A cluster has few kinds, so each device only has the number of its
-// kind.
+// The properties that many devices share: all properties of a device except those that identify it,
+// such as its uuid and its PCI address. A cluster has few kinds, so a cache may store a kind once
+// and refer to it from each device.
 struct DeviceKind {
   // The driver, such as "gpu.nvidia.com".
   std::string driver;
-  // By "domain/name". The domain of an attribute without one is the driver.
+  // The attributes and capacities by "domain/name". If a name has no domain, the domain is the
+  // driver.
   std::map<std::string, DeviceAttribute, std::less<>> attributes;
   std::map<std::string, KubeQuantity, std::less<>> capacity;
   // True: the device takes counters that it shares with other devices, such as the memory slices of

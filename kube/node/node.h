@@ -34,7 +34,7 @@
 //     - Karpenter or the cluster autoscaler removes the node (node_operator.h)
 //     - a condition of KubeNodeOptions::fatal_conditions is True
 //     - none of its GPUs is allocatable. Then its GPUs count as healthy, because no field says
-//       which GPUs are not; pods on the node stay. If none is installed either, the labels of
+//       which GPUs are unhealthy. Pods on the node stay. If none is installed either, the labels of
 //       feature discovery say which slices the node has. NodeSpec::gpus_unknown is true.
 //   NUMA and RDMA: the labels of KubeNodeOptions::labels. The kubelet reports neither its policy
 //     nor its NUMA nodes, so an operator's tools must write these labels.
@@ -97,17 +97,19 @@ struct NodeDevices {
   friend bool operator==(const NodeDevices&, const NodeDevices&) = default;
 };
 
-// A node with devices of DRA has this label. A pod with ResourceClaims selects it, so the pod gets
-// only such nodes. A label of this name that the node has in the cluster does not count.
+// Subak adds this label to the NodeSpec of a node with DRA devices, and to the node selector of a
+// pod with ResourceClaims. So the pod gets only such nodes. Subak ignores a label of this name on
+// the node itself.
 inline constexpr std::string_view kClaimable = "subak.gpu/claimable";
-// A node has this taint if pods get its GPUs only by a ResourceClaim. A pod with ResourceClaims
-// tolerates the taint. Subak writes neither kClaimable nor this taint into the cluster.
+// Subak adds this taint to the NodeSpec of a node whose GPUs pods get only by a ResourceClaim. A
+// pod with ResourceClaims tolerates the taint. Subak writes neither kClaimable nor this taint into
+// the cluster.
 inline constexpr std::string_view kOnlyByClaim = "subak.gpu/only-by-claim";
 
 // Reads one node. `devices`: its devices of DRA; nullptr: it has none. If the device plugin offers
 // the same resource, the larger of the two amounts counts, since a GPU must not count twice.
-// Errors: the node has no name, a quantity cannot be read, or the node has more
-// GPUs than limits::kMaxGpusPerNode and no other statement contradicts that.
+// Errors: the node has no name, a quantity cannot be read, or the node states more GPUs than
+// limits::kMaxGpusPerNode without a contradiction to its other statements.
 Result<NodeSpec> read_kube_node(json::Value node, const KubeNodeOptions& options = {},
                                 const NodeDevices* devices = nullptr);
 

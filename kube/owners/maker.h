@@ -1,4 +1,4 @@
-// Who made an object, from the annotation subak.gpu/created-by (docs/design/0121).
+// Names the user who made an object, for the annotation subak.gpu/created-by (docs/design/0121).
 // Threads: any; pure functions.
 #pragma once
 
@@ -16,9 +16,9 @@ std::string person_name(std::string_view username);
 // more than limits::kMaxTextBytes is cut as by person_name().
 std::string stamp_of(std::string_view username);
 
-// True if the user name may belong to a controller that creates objects for others: it begins with
-// "system:", and is no service account of the object's own namespace. Users of the namespace may
-// have the token of such an account.
+// True if the user name may belong to a controller that creates objects for users: it begins with
+// "system:". A service account of the object's own namespace is no such controller, because users
+// of the namespace may have its token.
 bool may_be_controller(std::string_view username, std::string_view ns);
 
 }  // namespace subak

@@ -20,8 +20,8 @@ std::uint32_t count_of(json::Value object, std::string_view key, std::int64_t ot
 bool has_condition(std::optional<json::Value> status,
                    std::initializer_list<std::string_view> types);
 
-// A form of spec that has no use for the status gets it all the same, so that all forms have one
-// type.
+// Reads one owner into an OwnerRecord. All functions for a form of spec have the same type. So
+// functions that ignore the status take it too.
 class OwnerReader {
  public:
   using Status = std::optional<json::Value>;
@@ -46,7 +46,7 @@ class OwnerReader {
   void volcano_job(json::Value spec, Status status);
   // ray-project/kuberay ray.io/v1
   void ray_cluster(json::Value spec, Status status);
-  // Reads neither, for kinds of which only the metadata matter.
+  // Reads neither spec nor status, for kinds of which only the metadata matter.
   void nothing(json::Value /*spec*/, Status /*status*/) {}
   // sigs.k8s.io/scheduler-plugins and volcano.sh/apis: PodGroup with minMember
   void min_member(json::Value spec, Status status);
@@ -60,10 +60,11 @@ class OwnerReader {
   bool full() const { return more_; }
 
  private:
-  // Adds a role whose pods a batch/v1 JobSpec makes. Returns its stated size.
+  // Adds a role whose pods a batch/v1 JobSpec makes. Returns OwnerRole::stated of the role.
   std::uint32_t role(std::string_view name, json::Value job, const std::string& path,
                      std::uint32_t copies);
-  // Adds a role of `copies` times `pods` pods of one template. Returns its stated size.
+  // Adds a role of `copies` times `pods` pods of one template. Returns OwnerRole::stated of the
+  // role.
   std::uint32_t add(std::string_view name, json::Value made, const std::string& path,
                     std::uint32_t copies, std::uint32_t pods);
   // Adds a role of a group without a template.

@@ -1,9 +1,9 @@
 // Reads the objects by which a pod gets its volumes, and says on which nodes the pod can use them.
 //
-// A pod names PersistentVolumeClaims. A bound claim names a PersistentVolume, which may be usable
-// on some nodes only, such as those of one zone. A claim without a volume names a StorageClass. The
-// class says whether the volume is made at once, or on the node to which the scheduler binds the
-// first pod (`WaitForFirstConsumer`).
+// A pod names PersistentVolumeClaims. A bound PersistentVolumeClaim names a PersistentVolume, which
+// may be usable on some nodes only, such as those of one zone. A PersistentVolumeClaim without a
+// volume names a StorageClass. The class says whether the volume is made at once, or on the node to
+// which the scheduler binds the first pod (`WaitForFirstConsumer`).
 // Source: k8s.io/api core/v1 and storage/v1.
 // Threads: any; pure functions and plain values.
 #pragma once
@@ -45,7 +45,8 @@ std::vector<AffinityTerm> read_volume_nodes(json::Value object);
 
 // A StorageClass.
 struct StorageClass {
-  // True: a PersistentVolume is made when the first pod is bound, not when the claim is made.
+  // True: a PersistentVolume is made when the first pod is bound, not when the
+  // PersistentVolumeClaim is made.
   bool waits_for_pod = false;
   // The nodes for which the class makes volumes. Empty: any node.
   std::vector<AffinityTerm> nodes;

@@ -10,8 +10,8 @@
 
 namespace subak::sim {
 
-// What one account may claim: the figures that decide its part, in the unit of the total. This is
-// not a claim on GPUs that are held.
+// The figures of one account that decide its part, in the unit of the total. This is not a claim as
+// in the glossary.
 struct Claim {
   // The account's queued and running GPUs, as an integral over the window.
   double demand = 0;

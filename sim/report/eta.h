@@ -1,6 +1,6 @@
 // Estimates the start of jobs at submission, in the same way as the service, and compares the
 // estimate with the real start (docs/design/0053). The comparison is slow, because it runs a
-// forecast for each time at which such jobs are submitted.
+// forecast for each time at which jobs with an estimate are submitted.
 // Threads: one at a time.
 #pragma once
 
@@ -47,8 +47,9 @@ struct EtaOptions {
   RunTimeSource source = RunTimeSource::kPredicted;
 };
 
-// Follows one replay: call its functions from an Observer of the driver. Workload and engine must
-// outlive the judge. Use it only if EtaOptions::told is above 0.
+// Makes the estimates of one replay and compares them with the real starts. Call its functions from
+// an Observer of the driver. Workload and engine must outlive the judge. Use it only if
+// EtaOptions::told is above 0.
 class EtaJudge {
  public:
   EtaJudge(const Workload& workload, const Engine& engine, EtaOptions options);

@@ -1,5 +1,5 @@
-// Measures GPU-hours of waiting jobs for which the quota of their team has room. Threads: one at a
-// time.
+// Measures the GPU-hours of waiting jobs that would fit into the unused quota of their team.
+// Threads: one at a time.
 #pragma once
 
 #include <cstdint>

@@ -18,9 +18,10 @@ namespace subak::demo {
 // borrowers' pods.
 inline constexpr std::int64_t kMinRunMs = 3000, kGraceMs = 10'000;
 
-// What happened in this part.
+// The record of this part, for the checks.
 struct ClaimStory {
-  // Jobs of 10 minutes beyond quota, more than fit, and jobs within quota.
+  // `borrowers`: jobs of 10 minutes beyond quota, more than the fleet can hold. `claimants`: jobs
+  // within quota.
   std::vector<JobPlan> borrowers, claimants;
   // The claims before the first kill.
   std::vector<v1::Claim> claims;
@@ -35,8 +36,8 @@ struct ClaimStory {
 };
 
 // Plays this part. It returns once all claimants are bound, or with an error; empty: none.
-// `restart` kills the service with kill -9 and starts it again; false: that failed. Call it when no
-// job is left. Afterwards, victims and borrowers still run for a moment.
+// `restart` kills the service with kill -9 and starts it again; false: that failed. Call
+// play_claims() when no job is left. When it returns, victims and borrowers still run for a moment.
 std::string play_claims(Door& door, Edge& edge, const std::function<bool()>& restart,
                         ClaimStory& story);
 

@@ -1,7 +1,6 @@
-// The present address of the service. While the service is down, a thread that calls it waits here,
-// and repeats a lost call.
-// The demo kills and restarts the service. The ports then change, and a caller must
-// not use the old ports.
+// Gives the demo's threads a connection to the service. While the service is down, a thread that
+// calls the service waits, and a lost call is repeated.
+// The reason: the demo kills and restarts the service, and its ports change at each restart.
 #pragma once
 
 #include <grpcpp/grpcpp.h>

@@ -1,6 +1,6 @@
-// The demo's cluster, which is a Kubernetes watch and a launcher in one. It stores pods, and opens
-// their gates by effects. It binds, runs and ends pods, and reports each step with its exact time.
-// It sends unacknowledged reports again.
+// Simulates the demo's cluster and its edge, for pods of Kubernetes and for API jobs. The edge
+// stores pods, and opens their gates when an effect says so. It binds, runs and ends pods, and
+// reports each step with its exact time. It repeats reports that the service has not acknowledged.
 //
 // Threads: any may call the methods. Between start() and stop(), the edge has
 // three threads of its own.

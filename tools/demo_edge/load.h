@@ -63,8 +63,8 @@ class Load {
         jobs_(jobs),
         pods_each_(pods_each),
         limit_s_(limit_s) {}
-  // Calls join(). The threads may be in a call, which waits for the service unless shut() of `door`
-  // was called.
+  // Calls join(), which waits for the threads. If the service is down, call shut() of `door`
+  // before, else a call of a thread waits for the service.
   ~Load() { join(); }
   // Starts the threads. Each pauses after three fifths of its jobs, or half of
   // its pods, until hurry().

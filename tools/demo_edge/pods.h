@@ -1,5 +1,5 @@
-// Pods as users write them, the reviews that a kube-apiserver makes of them, and
-// the pods that it stores.
+// Makes pods as users write them, the AdmissionReviews that a kube-apiserver sends for them, and
+// the pods that the kube-apiserver stores.
 #pragma once
 
 #include <nlohmann/json.hpp>

@@ -1,13 +1,14 @@
-// What accounts were promised, beside what they used in a usage report.
+// The columns of a usage report that show what each account was promised: its quota hours and its
+// budget.
 //
 // QUOTA HOURS is the account's quota x time in the period of the line, exactly. The quota counts as
-// it was at each instant, for all products together, with the accounts below. It is what the quota
-// guaranteed, whether jobs used it or not. So GPU HOURS above it were borrowed, and a gap below it
-// was lent to others or idle.
+// it was at each instant, for all products together, with the accounts below. QUOTA HOURS are the
+// GPU-hours that the quota guaranteed, even if no job used them. So GPU HOURS above QUOTA HOURS
+// were borrowed. Quota hours that the account did not use were lent to others or idle.
 //
 // BUDGET is the account's budget with the smallest part left, in its present period. The columns
-// after it are granted, spent, held and left GPU-hours, as in `subak budget list`. They are only in
-// lines that have the present instant. JSON has all budgets.
+// after it are granted, spent, held and left GPU-hours, as in `subak budget list`. Only lines whose
+// period has the present time have values in these columns. JSON has all budgets.
 //
 // Threads: one at a time.
 #pragma once
@@ -26,8 +27,8 @@ namespace subak::cli {
 // The promises to one account in the days of one line.
 struct Allowance {
   GpuTime quota;
-  // The budget with the smallest part left. nullptr: the account has no budget, or the days do not
-  // have the present instant.
+  // The budget with the smallest part left. nullptr: the account has no budget, or the present time
+  // is not in the days of the line.
   const v1::BudgetRow* budget = nullptr;
 };
 
@@ -36,11 +37,13 @@ class Allowances {
   // An account's path, and the first second of the line's days; 0: all days.
   using Key = std::pair<std::string, std::int64_t>;
 
-  // Without an answer, there are no allowances and no columns. `answer` must outlive the object.
+  // The default object has no allowances and adds no columns. `answer` must outlive an object that
+  // is made from it.
   Allowances() = default;
   explicit Allowances(const v1::ReportUsageResponse& answer);
 
-  // The room of the columns that people need most, and of the others.
+  // How the table shows the columns (Room). `first`: the columns that people need most. `more`: all
+  // other columns.
   struct Rooms {
     Room first = Room::kUsual, more = Room::kWide;
   };

@@ -1,6 +1,6 @@
-// A statement: what one account used in one month, as finance gets it. The statement has the sums
-// of the ledger's rows, and a digest of the rows. So anybody who has the rows can compute it again
-// (tools/check_statement).
+// A statement for finance: the usage of one account in one month. The statement has the sums of the
+// ledger's rows, and a digest of the rows. So a reader who has the rows can compute the statement
+// again (tools/check_statement).
 // Threads: any; pure functions.
 #pragma once
 

@@ -87,15 +87,16 @@ class ClusterCache {
   // Takes an event on a pod, but ignores an event that is older than the pod's entry. A pod that
   // requests no GPUs and never had the gate gets no GpuPodEntry.
   void see_pod(const WatchEvent& event, std::int64_t monotonic_ms);
-  // The list is complete: drops each pod that the list did not name. Sends each pod as gone that
-  // requests no GPUs now, but may have requested some in an earlier session.
+  // The list is complete: drops each pod that the list did not name. A pod that requests no GPUs
+  // now may have requested some in an earlier session. The cache reports such a pod to the core as
+  // gone.
   // `heard_ms`: the last time at which the watch showed that the cache was up to date. The end of a
   // dropped pod is the later of two times: `heard_ms`, and the start of the last list that named
   // the pod, even if that list failed later.
   // Returns false, and drops no pod, if the list is not believed (ListRound::believe()).
   bool complete_pods(TimeMs heard_ms);
-  // Takes an event on a node. A node that cannot be read counts in unreadable(). A deleted node is
-  // gone since `now_ms`; but if it was silent, it is gone since its last sign of life.
+  // Takes an event on a node. A node that cannot be read counts in unreadable(). The end of a
+  // deleted node is `now_ms`, or the node's last sign of life if the node was silent.
   void see_node(const WatchEvent& event, TimeMs now_ms);
   // Takes an event on an owner. `collection`: the path of its kind.
   void see_owner(const WatchEvent& event, const std::string& collection);
@@ -122,9 +123,9 @@ class ClusterCache {
   // Pods without a GpuPodEntry do not count.
   OwnedPods::Count pods_of(const std::string& owner_uid) const;
   // Marks a pod whose last update the core refused. The edge then reads the pod again, and the
-  // cache sends the pod again. `as_new`: the cache first sends the pod as gone, so the core
-  // takes it as a pod that comes now (pods_beyond()). `uid` may also be that of an owner that waits
-  // suspended; the cache then sends the owner again. Does nothing for an unknown object.
+  // cache sends the pod again. `as_new`: the cache first sends the pod as gone, so that the core
+  // treats the pod as new (pods_beyond()). `uid` may also be that of an owner that waits suspended;
+  // the cache then sends the owner again. Does nothing for an unknown object.
   void tell_again(const std::string& uid, bool as_new = false);
   // Calls `take` for each pod that Subak released and for which the scheduler finds no node.
   // GpuPodEntry::unschedulable_since_ms says since when. `take` must not change the cache.
@@ -134,8 +135,8 @@ class ClusterCache {
   // each_unschedulable() calls `take`.
   void put_off_unschedulable(const std::string& uid, std::int64_t monotonic_ms);
 
-  // True if the core does not know some object yet. Such an object is a pod that waits for its
-  // owner, or a silent node whose lease was not read yet.
+  // True if the cache holds back an object from the core: a pod that waits for its owner, or a
+  // silent node whose lease was not read yet.
   bool any_untold() const { return orphans_.size() > 0 || !nodes_.silent().empty(); }
   // Returns the number of pods that exist, with or without GPUs.
   std::size_t pods() const { return pods_.size(); }
@@ -149,7 +150,8 @@ class ClusterCache {
   const Unreadable& unreadable() const { return unreadable_; }
 
  private:
-  // `with_owner` false: the owner was not seen in time, so the cache sends the pod without it.
+  // `with_owner` false: the cache has not seen the pod's owner in time, so it sends the pod without
+  // the data of the owner.
   void see_pod(const WatchEvent& event, std::int64_t monotonic_ms, bool with_owner);
   // Works as see_pod(), for a pod that does not come from a list or watch: it was an orphan, or it
   // is the answer to a call. Does nothing if the pod has no entry.
@@ -181,8 +183,8 @@ class ClusterCache {
   // Drops the pod's entry, counts and marks, and puts its end into the outbox. `clock`: News::clock
   // of that update.
   void drop_pod(const std::string& uid, in::PodGone gone, const std::string& clock = {});
-  // Updates the operands of the pod's node, if the pod is one of the GPU Operator in a system
-  // namespace.
+  // If the pod is an operand of the GPU Operator in a system namespace, updates the operands of its
+  // node (kube/node/operand_pods.h).
   void see_operand(const std::string& uid, const Pod& pod, const WatchEvent& event);
   // Implements NodeCache::MayHavePods.
   bool may_have_pods(const std::string& node) const;

@@ -45,29 +45,30 @@ inline constexpr const char* kWorkerSetsPath = "/apis/leaderworkerset.x-k8s.io/v
 // the version that Subak prefers. A cluster has only some of them.
 std::vector<std::string> owner_collections();
 
-// What the Job of a pod says about the pod.
+// How a Job counts one of its pods: the pod's index, and whether the Job has counted its failure.
 struct JobPart {
   // The completion index of a pod of an Indexed Job; -1: the pod has none.
   std::int64_t index = -1;
   // How many earlier pods of the same index have failed.
   std::int64_t index_failures = 0;
-  // The pod fails or has failed, and OwnerEntry::failed does not count it yet.
+  // True: the pod fails or has failed, and OwnerEntry::failed does not count it yet.
   bool failing = false;
 };
 
-// What a pod needs besides the GPUs of its containers.
+// The ResourceClaims and volumes of a pod: what the pod waits for, and from when it pays.
 struct ClaimsPart {
   // Why the pod must wait before the core gets it.
   PodWait waits;
-  // Set if another pod paid before for a ResourceClaim of this pod, and now this pod pays: its
-  // charge begins then, and not when the pod was bound. 0: it begins when the core gets the pod.
+  // From when this pod pays for a shared ResourceClaim for which another pod paid before. 0: from
+  // the moment at which the core gets the pod. nullopt: no other pod paid, so this pod pays from
+  // its binding.
   std::optional<TimeMs> pays_from_ms{};
   // The key of the ComputeDomain of the pod's gang (namespaced_name()). Empty: Subak added no
   // ResourceClaim for a ComputeDomain to the pod.
   std::string domain;
 };
 
-// The gang of a pod as the core knows it from the pod's last record.
+// The gang of a pod, as in the last record that the core got of the pod.
 struct GangPart {
   // The name and the owner of the gang, separated by a blank. Empty: the pod was never gated.
   std::string key;
@@ -78,11 +79,13 @@ struct GangPart {
   // The digest of the members that are created later than this pod (about::LatePods). 0: the core
   // got none for this pod.
   std::uint64_t late_members = 0;
-  // The group by which the size may change (group_key()). Empty: none.
+  // The group_key() of the PodGroup or Workload that the pod names. A change of this group may
+  // change the gang's size. Empty: the pod names none.
   std::string group;
   // True: the gang may have more pods than its size (Gang::least).
   bool least = false;
-  // True: the pod came again as one beyond the size of its gang, so it is a job of its own.
+  // True: the pod is beyond the size of its gang. The edge has sent the pod again as new, so it is
+  // a job of its own.
   bool apart = false;
 };
 
@@ -109,7 +112,7 @@ struct GpuPodEntry {
   bool gang = false;
   // The pod is in a gang whose other pods continue when one pod is lost.
   bool runs_alone = false;
-  // What the Job of the pod says about it.
+  // How the Job of the pod counts the pod.
   JobPart of_job;
   GangPart gang_told;
   // The owner that creates all pods of the gang: the uid of a Job, JobSet or job of an operator, or
@@ -174,8 +177,9 @@ struct LatePart {
   // For a JobSet that creates the first pod of each Job before the other pods: its Jobs whose pods
   // request GPUs. Else empty.
   std::vector<JobsOfSet> firsts;
-  // The roles with GPUs of an operator's job that creates the pods of some roles later. The later
-  // roles are the last. Empty for other owners. `at_once`: how many pods come at once.
+  // For an operator's job that creates the pods of some roles later: its roles with GPUs, the later
+  // roles last. Empty for other owners. `at_once`: the number of GPU pods in the roles that are not
+  // later.
   std::vector<JobsOfSet> roles;
   std::uint32_t at_once = 0;
   // For an owner with the mark names::kParked that can wait suspended: all its pods. Else nullptr.
@@ -231,21 +235,22 @@ struct OwnerEntry {
   // For a LeaderWorkerSet: the number of groups, and the number of pods in each group that request
   // no GPUs.
   std::uint32_t groups = 0, without_gpus = 0;
-  // The members of its gang that come later.
+  // The members of its gang that it creates later.
   LatePart late;
   // The value of the annotation subak.gpu/suspended, which says why Subak suspended the owner.
   // Empty: Subak did not suspend it.
   std::string mark;
-  // True if the owner waits suspended for its turn, or waited and was resumed by others.
+  // True if the owner has the mark of a parked owner: it waits suspended for its turn, or it waited
+  // and others resumed it.
   bool has_parked_mark() const { return mark == names::kParked; }
   // The number of the last list of the owner's collection that named the owner.
   std::uint32_t list = 0;
 };
 
-// Reads JobPart of the pod `object`, which was read into `pod`, `gpu.ended` and `gpu.going`.
-// `cause`: why it ended. The index and its failures come from annotations. Without them the index
-// is -1, and the failures are 0. The Job controller removes a finalizer from each pod that it has
-// counted. So a pod that still has this finalizer is not counted yet.
+// Sets `gpu.of_job` from the pod's JSON `object`. `pod`, `gpu.ended` and `gpu.going` must be set
+// from the same JSON. `cause`: why the pod ended. The index and its failures come from annotations.
+// Without them the index is -1, and the failures are 0. The Job controller removes a finalizer from
+// each pod that it has counted. So a pod that still has this finalizer is not counted yet.
 void read_job_part(const Pod& pod, json::Value object, Cause cause, GpuPodEntry& gpu);
 
 }  // namespace subak

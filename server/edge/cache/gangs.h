@@ -15,16 +15,17 @@ namespace subak {
 
 // Finds the gang of a pod from the pod's owner. It writes the gang and its size into `pod`. For a
 // pod of a LeaderWorkerSet, it also writes into `entry` how many pods of its group ask for no GPUs.
-// False: the owner is not known yet. If the pod's own labels state the gang, find_gang() returns
-// true and changes nothing.
+// Returns false if the cache does not have the owner yet. If the pod's own labels state the gang,
+// find_gang() returns true and changes nothing.
 bool find_gang(const OwnerCache& owners, Pod& pod, PodEntry& entry);
 // Returns the owners for which a pod must wait: uids, "namespace/name" of a LeaderWorkerSet, or the
 // group_key() of a group.
-// Empty: the pod need not wait. A pod without Subak's gate never waits, since the size of its gang
-// matters only until its gate opens.
+// Empty: the pod need not wait. Only a pod with Subak's gate may have to wait, since the size of a
+// gang matters only until the gates open.
 std::vector<std::string> awaited_owners(const OwnerCache& owners, const Pod& pod);
 // Returns the owner that creates all pods of the pod's gang (GpuPodEntry::gang_owner). `record`:
-// the record of the pod. Empty: the edge would not learn the end of such an owner.
+// the record of the pod. Empty: there is no such owner, or the edge does not watch it and so cannot
+// report its end.
 std::string gang_owner_of(const OwnerCache& owners, const Pod& pod, const PodRecord& record);
 // Returns the group_key() of the first group that the pod names; empty: it names none.
 std::string named_group(const Pod& pod);

@@ -16,10 +16,10 @@ class ListRound {
   void begin() { ++number_; }
   // Returns the number of the present or the last list; 0: there was no list.
   std::uint32_t number() const { return number_; }
-  // Says whether the objects that a complete list did not name are gone. `all`: the number of known
-  // objects. `going`: how many of them the list did not name. It returns false if `going` is more
-  // than half of `all` and more than 8, since a server may answer with old data. The caller then
-  // drops no object. If the next list also misses so many, it returns true.
+  // Returns true if the objects that a complete list did not name are gone. `all`: the number of
+  // known objects. `going`: how many of them the list did not name. It returns false if `going` is
+  // more than half of `all` and more than 8, since a server may answer with old data. The caller
+  // then drops no object. If the next list also misses so many, it returns true.
   bool believe(std::size_t going, std::size_t all) {
     // At most this many objects may disappear at once without a second list.
     constexpr std::size_t kFewObjects = 8;

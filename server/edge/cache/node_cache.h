@@ -41,14 +41,15 @@ class NodeCache {
 
   // A list of all nodes begins.
   void begin() { round_.begin(); }
-  // Takes an event on a node. Returns why the node could not be read; empty: it was read. A deleted
-  // node is gone since `now_ms`; but if it was silent, it is gone since its last sign of life. If
+  // Takes an event on a node. Returns why the node could not be read; empty: it was read. The end
+  // of a deleted node is `now_ms`, or the node's last sign of life if the node was silent. If
   // MayHavePods is true for a deleted node, the cache first reports the node to the core as closed
   // for new pods, and reports its end later.
   std::string see(const WatchEvent& event, TimeMs now_ms);
   // The list is complete: drops the nodes that it did not name. `heard_ms`: the last time at which
-  // the nodes were known to be as the cache reported them. `version`: the resource version of the
-  // list. Returns false, and drops no node, if the list is not believed (ListRound::believe()).
+  // the watch of nodes showed that the cache was up to date. This is the end of a dropped node,
+  // unless it was silent. `version`: the resource version of the list. Returns false, and drops no
+  // node, if the list is not believed (ListRound::believe()).
   bool complete(TimeMs heard_ms, std::string_view version);
   // Returns the number of nodes that exist, including silent nodes.
   std::size_t size() const { return entries_.size(); }

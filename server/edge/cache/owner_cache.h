@@ -21,8 +21,8 @@ namespace subak {
 // Returns the name of a group among all groups: "KIND namespace/name".
 std::string group_key(OwnerKind kind, std::string_view ns, std::string_view name);
 
-// Entries stay when a session ends. The core gets only owners that wait suspended, when they are
-// listed again.
+// Entries stay when a session ends. The core gets only one kind of owners: those that wait
+// suspended. In a new session, the core gets these owners again from the next list.
 class OwnerCache {
  public:
   // `extra`: the resources that count as whole GPUs. `extra` must outlive the cache.
@@ -46,8 +46,8 @@ class OwnerCache {
   Seen see(const WatchEvent& event, const std::string& collection);
   // Takes an owner from the answer to a call. It only updates an existing entry, since the answer
   // belongs to no list.
-  // nullopt: the owner has no entry, or the entry has a newer version than the answer. An older
-  // version must not replace the entry, because the watch does not send the newer version again.
+  // Returns nullopt, and changes nothing, if the owner has no entry or the entry has a newer
+  // version than the answer. The watch would not send the newer version again.
   std::optional<Seen> see_answer(json::Value owner, const std::string& collection);
   // The list of the collection is complete: forgets the owners that the list did not name. Unlike
   // ListRound, it believes every complete list.
@@ -60,9 +60,9 @@ class OwnerCache {
   std::string worker_set(const std::string& name) const;
   // Returns the uid of the PodGroup or Workload with this group_key(); empty: it does not exist.
   std::string group(const std::string& key) const;
-  // Returns the person that made the pod (person_name()). If a controller created the pod, this is
-  // the person that created its owner, and so on up to the topmost owner. Empty: no annotation
-  // names::kCreatedBy says so, or no person made it.
+  // Returns the person who made the pod (person_name()). If a controller created the pod, this is
+  // the person who created the pod's owner, and so on up to the topmost owner. Empty: no person
+  // made the pod, or the annotation names::kCreatedBy is missing.
   std::string maker_of(const Pod& pod) const;
   // Returns the uid of an owner that maker_of() needs and a watch will bring soon. Empty: none.
   std::string awaited_maker(const Pod& pod) const;
@@ -83,7 +83,7 @@ class OwnerCache {
  private:
   // Fills `entry` from the object.
   void read(const WatchEvent& event, OwnerEntry& entry) const;
-  // Who created an owner, and its controller. Also of kinds that have no OwnerEntry.
+  // The creator and the controller of one owner. Kinds without an OwnerEntry have a Maker too.
   struct Maker {
     const OwnerKindRow* row = nullptr;
     // The annotation names::kCreatedBy; empty: none.
@@ -96,8 +96,8 @@ class OwnerCache {
     std::uint32_t list = 0;
     friend bool operator==(const Maker&, const Maker&) = default;
   };
-  // The owners of a pod, from the nearest to the topmost, as far as a controller created each of
-  // them.
+  // The result of a walk from a pod to its owner, the owner's owner, and so on. The walk ends at
+  // the first object that no controller created.
   struct Ancestry {
     // The name of the caller that created the last object of the walk; empty: not known.
     std::string created_by;
@@ -110,7 +110,7 @@ class OwnerCache {
                    const OwnerKindRow* row) const;
   // Updates `makers_` from the object. Returns true if something changed.
   bool see_maker(const WatchEvent& event, const OwnerKindRow& row, const std::string& uid);
-  // Takes the deletion of an owner into `seen`.
+  // Forgets a deleted owner, and records its deletion in `seen`.
   void drop(Seen& seen);
 
   const ExtraGpuResources& extra_;

@@ -51,8 +51,8 @@ class PodMarks {
   std::set<std::string> take_early() { return std::exchange(early_, {}); }
   // Marks a pod for take_early(). Call it when the cause has changed.
   void put_early(const std::string& uid) { early_.insert(uid); }
-  // Takes out the pods without a node that were reported as gone although they exist. The scheduler
-  // may place such a pod, or a patch that opens its gate may still be on its way.
+  // Takes out the pods without a node that the edge reported as gone although they exist. The
+  // scheduler may still bind such a pod, if its gate is open or an earlier patch opens it.
   std::set<std::string> take_withdrawn() { return std::exchange(withdrawn_, {}); }
   // Marks a pod for take_withdrawn().
   void put_withdrawn(const std::string& uid) { withdrawn_.insert(uid); }

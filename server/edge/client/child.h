@@ -38,9 +38,9 @@ class Child {
 
   // Reads the output so far, without waiting. Once output() has more than
   // limits::kMaxCredentialBytes, poll() reads no further output. A program that prints more may
-  // then block in its write, so the caller should destroy the Child, which kills the program. True:
-  // the program has ended, and output() has all that it printed, up to that limit. Processes that
-  // the program started may still run.
+  // then block in its write, so the caller should destroy the Child, which kills the program.
+  // Returns true if the program has ended. Then output() has all that it printed, up to that limit.
+  // Processes that the program started may still run.
   bool poll();
   const std::string& output() const { return output_; }
   // Returns the exit code of the program, which must have ended. If a signal killed the program,

@@ -23,7 +23,7 @@ namespace subak {
 struct KubeCall {
   // GET, POST, PUT, PATCH or DELETE.
   std::string method = "GET";
-  // What follows the server's address, including the query, such as "/api/v1/pods?limit=500".
+  // The path and the query of the URL, such as "/api/v1/pods?limit=500".
   std::string path{};
   // Empty: the request has no body.
   std::string body{};

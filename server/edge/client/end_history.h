@@ -64,8 +64,8 @@ class EndHistory {
   // Records that the sink rejected a complete list. Returns the pause before the next list.
   DurationMs rejected() { return backoff_.next(); }
 
-  // True if the last end, after the last call of heard(), was because the server has no such
-  // collection or refused the request.
+  // True if the last list or watch ended because the server has no such collection or refused the
+  // request. A later call of heard() makes it false.
   bool absent() const { return absent_; }
   // True if there was at most one end since the last call of heard().
   bool heard_lately() const { return unheard_ < 2; }

@@ -1,4 +1,5 @@
-// The pages of one list that an API server sends in parts. Threads: one at a time.
+// Follows the pages of one list that an API server sends in parts, and bounds their number.
+// Threads: one at a time.
 #pragma once
 
 #include <functional>

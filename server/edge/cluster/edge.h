@@ -1,11 +1,13 @@
-// The in-process edge of one Kubernetes cluster. The edge reports the cluster's objects to the core
-// and carries out the core's effects.
+// The edge of one Kubernetes cluster, inside the service. The edge reports the cluster's objects to
+// the core, and carries out the core's effects. The core is the engine that makes all decisions,
+// with its loop (server/runtime/runtime.h).
 //
 //  API server --watches--> Reflector -> ClusterCache --inputs--> core
 //  API server <--patches-- plan_writes <-- ClusterCache, wanted <--effects-- core
 //
-// One thread owns the sockets, the object cache and the calls. The edge stores no state: after a
-// crash at any point it begins again with a list (docs/design/0036).
+// One thread owns the sockets, the object cache and the calls. A turn is one round of this thread's
+// loop. The edge stores no state: after a crash at any point it begins again with a list
+// (docs/design/0036).
 // Each start begins a session (docs/design/0031).
 #pragma once
 
@@ -79,7 +81,8 @@ struct EdgeOptions {
 struct DomainStats {
   // The ComputeDomains that Subak made and that exist. nullptr: no turn has ended yet.
   std::shared_ptr<const std::vector<ComputeDomainRow>> rows;
-  // The number of their nodes that have not been ready for five minutes.
+  // The number of joined nodes of these ComputeDomains that have been not ready for at least five
+  // minutes.
   std::size_t late_nodes = 0;
 };
 

@@ -51,10 +51,10 @@ class EdgeSession {
   // Ends the session. `why` goes to the log and to error(). The next session begins after a pause.
   void end(const std::string& why);
   // Sends an input. False: the core accepts no input now, and `done` never runs. Else `done` gets
-  // the reply on the edge's thread, unless the session has ended meanwhile. `said_at_ms`: what the
-  // clock from which the times in `body` come shows now; 0: not known. That clock may be the clock
-  // of a node. The core corrects the times in `body` by the difference between `said_at_ms` and its
-  // own time.
+  // the reply on the edge's thread, unless the session has ended meanwhile. `said_at_ms`: the
+  // present time of the clock that set the times in `body`, such as the clock of a node; 0: not
+  // known. The core corrects the times in `body` by the difference between `said_at_ms` and its own
+  // time.
   bool post(in::Body body, ReplyFn done, TimeMs said_at_ms = 0);
 
   // The number of the last session whose list began; 0: there was none. A new session gets its

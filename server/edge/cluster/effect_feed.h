@@ -1,6 +1,6 @@
-// Takes the core's effects on the cluster into the queue of writes. While effects are outstanding,
-// EffectFeed reads all outstanding effects again from time to time. The reason: an effect may be
-// lost, and the core does not say when an effect is no longer wanted.
+// Passes the core's effects on the cluster to the queue of writes. An effect may be lost, and the
+// core does not say when it no longer wants an effect. So EffectFeed reads all outstanding effects
+// again from time to time, until there are none.
 //
 // EffectFeed owns the subscription. Threads: the edge's thread. The core's thread wakes the edge's
 // thread through the inbox. Once the edge's thread has ended, any thread may call cancel().

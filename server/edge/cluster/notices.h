@@ -1,6 +1,6 @@
 // Tells users what happens to their pods and jobs, by Events on pods and owners, and by the status
-// of waiting pods. Notices decides on text and time, EventRecorder sends, and Waiting stores what
-// users already know about waiting jobs.
+// of waiting pods. Notices decides which Events to record, with which text and when. EventRecorder
+// sends them. Waiting stores what users already know about waiting jobs.
 //
 // Notices owns EventRecorder and Waiting, and the record of announced starts. Threads: the edge's
 // thread.
@@ -48,12 +48,12 @@ class Notices {
   void look_at_waiting();
   // Records the nodes of ComputeDomains that stay not ready. Call it in each turn.
   void look_at_domains() { domains_.look(context_.ports.monotonic_ms()); }
-  // The number of such nodes.
+  // The number of nodes of ComputeDomains that stay not ready.
   std::size_t late_domain_nodes() const { return domains_.late(); }
   // Asks the follower for the namespaces of accounts with spent budgets. Call it in each turn.
   void look_at_budgets() { budgets_.turn(); }
-  // Sends Events as far as the rate allows. `writes_full`: the writes use all connections that they
-  // may use. If `writes_full` is true, turn() sends Events only if their queue is crowded.
+  // Sends as many Events as the rate allows. `writes_full`: the writes use all connections that
+  // they may use. Then turn() sends Events only if their queue is crowded.
   void turn(bool writes_full);
   // Returns the time until turn() has work, at most limits::kLoopMaxWaitMs.
   DurationMs due_in(bool writes_full) const;

@@ -1,5 +1,6 @@
 // Reads single objects of the cluster into the object cache, if the watches do not suffice. Such
-// objects are leases of silent nodes, pods to send again, and nodes whose clock error has changed.
+// objects are leases of silent nodes, pods to send again, and nodes whose clock error, devices or
+// offer of a channel have changed.
 //
 // ObjectReads owns the open calls and the pause after a failed read of a pod. Both continue from
 // session to session. Threads: the edge's thread.

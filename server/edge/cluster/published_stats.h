@@ -1,5 +1,5 @@
-// The figures of an edge that metrics and the API read. Threads: the edge's calls publish(); any
-// may call read().
+// The figures of an edge that metrics and the API read. Threads: the edge's thread calls publish();
+// any thread may call read().
 #pragma once
 
 #include <string>

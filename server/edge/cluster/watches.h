@@ -1,6 +1,6 @@
 // Follows the cluster's objects with one reflector for each kind: first devices, ComputeDomains,
-// namespaces, owners and leases, then nodes, then pods. Each reflector writes into the object
-// cache.
+// volumes, namespaces, owners and leases, then nodes, then pods. Each reflector writes into the
+// object cache.
 //
 // Watches owns the reflectors, the limits on their requests, and the times at which the watches
 // last reported. Limits and times continue from session to session. Threads: the edge's thread.
@@ -36,9 +36,9 @@ class Watches {
   Watches& operator=(const Watches&) = delete;
 
   // Begins to follow all kinds except nodes and pods. turn() begins to follow nodes once devices
-  // are listed, so that each node is reported once, with all data. The edge does not wait for kinds
-  // of devices that the cluster does not have. If a list fails for another reason, the edge waits
-  // limits::kDeviceListsMs at most.
+  // are listed, so that each node is reported once, with all data. turn() does not wait for kinds
+  // of devices that the cluster does not have. If a list of devices fails for another reason,
+  // turn() waits for it for at most limits::kDeviceListsMs.
   void follow_others();
   // Begins to follow pods. Call it once others_listed() is true, so that each pod is reported once,
   // with all data.
@@ -50,9 +50,10 @@ class Watches {
   // Returns the time until turn() has work, at most limits::kLoopMaxWaitMs.
   DurationMs due_in() const;
 
-  // True once pods may be followed: nodes and namespaces are listed, and ComputeDomains and each
-  // kind of owner and device are listed or have failed. Leases do not count. A list may fail
-  // because the cluster does not have the kind. Call it only between follow_others() and end().
+  // True once pods may be followed: nodes and namespaces are listed, and the lists of
+  // ComputeDomains, devices, volumes and owners have succeeded or failed. Leases do not count. A
+  // list may fail because the cluster does not have the kind. Call it only between follow_others()
+  // and end().
   bool others_listed() const;
   // True once pods are listed. Call this and pods_version() only between follow_pods() and end().
   bool pods_listed() const { return pods_->listed(); }
@@ -65,8 +66,8 @@ class Watches {
   // The number of lists begun so far, of all kinds and sessions.
   std::uint64_t lists() const;
   // Returns the first error of the lists and watches of nodes, namespaces and pods; empty: there is
-  // none. Of another kind of objects, an error is returned only if the server ends its lists and
-  // watches as soon as they begin.
+  // none. An error of another kind of objects is returned only if the server ends that kind's lists
+  // and watches as soon as they begin.
   std::string error() const;
 
  private:

@@ -26,14 +26,16 @@ class Writes {
   Writes(const Writes&) = delete;
   Writes& operator=(const Writes&) = delete;
 
-  // Reports a release as failed if the scheduler has found no node for the released pod during
+  // Reports the release of a pod as failed if the scheduler has found no node for the pod for
   // limits::kUnschedulableMs.
   void report_unschedulable();
-  // Reports the pods that have not been Ready for the time that the policy allows
-  // (GangSettings::ready_within_ms), once a minute while it is so.
+  // Reports each pod that has been not Ready for longer than the policy allows
+  // (GangSettings::ready_within_ms), and repeats the report once a minute while the pod is not
+  // Ready.
   void report_not_ready();
-  // Finds parked owners that may not wait suspended: controllers that ignore the suspension, and
-  // namespaces that are no longer enforced. Looks once a second.
+  // Finds the parked owners to resume without a turn, once a second: those whose controller ignores
+  // the suspension, and those whose namespace is no longer in mode enforce. Also tells users about
+  // owners that were parked too often.
   void look_at_parked();
   // Begins the next writes of the queue. Call it while EdgeSession::follows().
   void turn();

@@ -24,7 +24,8 @@ struct PodDevices {
     // `gpus` has the GPUs that the pod's ResourceClaims request and for which this pod pays;
     // GpuKind::kNone: there are none.
     kKnown,
-    // The pod must wait: `why` says for what.
+    // It is not known which GPUs the ResourceClaims request. The pod must wait: `why` says for
+    // what.
     kUnknown,
     // Another pod pays for the ResourceClaim and gets its devices first. So this pod requests no
     // GPUs, and must wait, as `why` says.
@@ -44,7 +45,7 @@ class ClaimCache {
 
   // From now on, add_gpus() ignores ResourceClaims that Subak does not know (DeviceClaims::kWarn).
   void ignore_unknown() { ignores_unknown_ = true; }
-  // The devices from which the ResourceClaims are met.
+  // The devices that can satisfy the ResourceClaims.
   DeviceCache& devices() { return devices_; }
 
   // The lists of ResourceClaims and of ResourceClaimTemplates: begin, each object, complete. A
@@ -123,7 +124,7 @@ class ClaimCache {
   // A pod's ResourceClaims and ResourceClaimTemplates, as "namespace/name".
   struct PodUses {
     std::set<std::string> claims, templates;
-    // What the ResourceClaims requested when Subak knew it last; nullopt: it never knew.
+    // The last known request of the ResourceClaims; nullopt: it was never known.
     std::optional<ClaimedGpus> known{};
     // True: a change of a ResourceClaim may still change what the pod requests. The pod has no
     // node, or Subak does not know what it requests.

@@ -30,7 +30,7 @@ inline constexpr const char* kDomainsPath = "/apis/resource.nvidia.com/v1beta1/c
 // collection in the namespace.
 std::string domain_path(std::string_view key, bool named);
 
-// What the cache calls when it has changed. All functions must be set.
+// The functions that the cache calls when it has changed. All functions must be set.
 struct DomainHooks {
   // An object could not be read. `why` names the field.
   std::function<void(const std::string& why)> unreadable;
@@ -40,7 +40,8 @@ struct DomainHooks {
 
 class DomainCache {
  public:
-  // A ComputeDomain, and since when nodes of its status are not ready, in monotonic ms.
+  // A ComputeDomain. `not_ready_since`: since when each node of its status is not ready, by name,
+  // in monotonic ms.
   struct Entry {
     ComputeDomain object;
     std::map<std::string, std::int64_t> not_ready_since;

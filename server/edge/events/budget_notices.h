@@ -26,9 +26,10 @@ struct BudgetNotice {
 };
 
 // Returns the namespaces of a cluster that belong to the account or to one below it, by the
-// settings of accounts or by labels, in the order of their names. If there is none, as for a user:
-// the namespaces in which jobs of the account hold GPUs. Only namespaces with the mode enforce, and
-// at most limits::kMaxBudgetNamespaces. O(accounts + labels + pods that hold GPUs).
+// settings of accounts or by labels, in the order of their names. If there is none, as for a user,
+// returns the namespaces in which jobs of the account hold GPUs. Returns only namespaces with the
+// mode enforce, and at most limits::kMaxBudgetNamespaces. O(accounts + labels + pods that hold
+// GPUs).
 std::vector<std::string> budget_namespaces(const Engine& engine, const std::string& cluster,
                                            const std::string& account);
 
@@ -39,7 +40,7 @@ class BudgetNotices {
   // Runs a task on the edge's thread. Any thread may call it.
   using Put = std::function<void(std::function<void()>)>;
 
-  // `recorder` must outlive the object. After the object, `put` must run no task.
+  // `recorder` must outlive this object. `put` must run no task after this object is destroyed.
   BudgetNotices(std::string cluster, EventRecorder& recorder, Read read, Put put);
   BudgetNotices(const BudgetNotices&) = delete;
   BudgetNotices& operator=(const BudgetNotices&) = delete;

@@ -2,8 +2,8 @@
 // limits::kEventsPerSecond for all objects together. Its queue is bounded. If the API server
 // refuses an Event, the Event is lost, which does no harm because Subak never reads Events. If the
 // Event already exists, for example from an earlier process, the recorder raises its count. If the
-// server has deleted the Event meanwhile, the recorder creates it again. A turn is one round of the
-// edge's loop. Threads: only the thread of the edge's loop, which calls KubeApi::turn().
+// server has deleted the Event meanwhile, the recorder creates it again. Threads: only the thread
+// of the edge's loop, which calls KubeApi::turn().
 #pragma once
 
 #include <cstdint>

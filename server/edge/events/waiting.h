@@ -24,7 +24,7 @@
 
 namespace subak {
 
-// A round has these parts, in this order.
+// The parts of a round over all waiting jobs, in order.
 enum class WaitingPart : std::uint8_t {
   // Jobs that wait for GPUs.
   kQueued,
@@ -87,8 +87,8 @@ class Waiting {
   // of the part.
   WaitingPart part() const { return part_; }
   JobId after() const { return after_; }
-  // Records what is new in the page. The next page begins after this one. `now_ms`: the service's
-  // present time.
+  // Records the jobs of the page that are new or have changed, and repeats old Events (top of this
+  // file). The next page begins after this one. `now_ms`: the service's present time.
   void take(const WaitingPage& page, TimeMs now_ms);
   // Records at once that the pod waits until a user states the size of its gang.
   void take_unsized(const std::string& uid, TimeMs now_ms);
@@ -99,7 +99,7 @@ class Waiting {
   void put_off(const std::string& uid, const std::string& words, TimeMs now_ms);
   // Records in the pod's condition that its gate was opened.
   void released(const std::string& uid, TimeMs now_ms);
-  // Forgets what was recorded, so that all reasons count as new. Call it when a session begins.
+  // Forgets all records, so that all reasons count as new. Call it when a session begins.
   void forget();
 
  private:

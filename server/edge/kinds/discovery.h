@@ -1,6 +1,6 @@
 // Asks the API server which kinds of owners it serves (kube/owners/kinds.h), in which version.
-// The request is GET /apis/GROUP/VERSION, again every limits::kDiscoveryMs. The edge repeats a
-// request that fails, and keeps what the other requests found. Threads: one at a time.
+// The request is GET /apis/GROUP/VERSION, again every limits::kDiscoveryMs. KindDiscovery repeats a
+// request that fails. The results of the other requests stay. Threads: one at a time.
 #pragma once
 
 #include <cstdint>
@@ -29,7 +29,7 @@ class KindDiscovery {
   void turn();
   // Returns the time until turn() has work, at most limits::kLoopMaxWaitMs.
   DurationMs due_in() const;
-  // True once each request has had an answer, even one that says nothing.
+  // True once each request has had an answer, even an error.
   bool is_answered() const;
   // Returns the path of the kind's objects, such as "/apis/ray.io/v1/rayclusters". Empty: the API
   // server does not serve the kind in a version that Subak reads, or it has not answered.
@@ -43,7 +43,8 @@ class KindDiscovery {
     std::string_view group, version;
     // The kinds that the last answer listed. Empty: none, or no answer yet.
     std::vector<OwnerKind> served;
-    // True: the last request was answered by a list, or by 404. It stays true if later ones fail.
+    // True: a request was answered by a list, or by 404. The value stays true if later requests
+    // fail.
     bool known = false;
     // True: there was an answer of any kind.
     bool answered = false;

@@ -28,7 +28,7 @@ class OwnerWatches {
 
   // A session begins: turn() begins to watch the kinds that are known to be served.
   void begin() { follows_ = true; }
-  // A session ends: ends all watches. What the discovery found stays.
+  // A session ends: ends all watches. The results of the discovery stay.
   void end();
   // Asks for the kinds if that is due. In a session, begins the watches of served kinds, and ends
   // those of kinds that are gone. The caller calls turn() of the reflectors.

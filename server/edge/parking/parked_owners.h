@@ -1,5 +1,5 @@
-// The owners of pods that wait suspended until their turn (docs/design/0119): what the core knows
-// of them, and which of them must be resumed without a turn.
+// Tracks the owners of pods that wait suspended until their turn (docs/design/0119). ParkedOwners
+// stores which of them the core knows, and which must be resumed without a turn.
 // Threads: one at a time; OwnerCache owns the object.
 #pragma once
 
@@ -18,7 +18,7 @@ namespace subak {
 
 class ParkedOwners {
  public:
-  // What the cache knows of an owner.
+  // The state of an owner in the cache.
   struct Owner {
     // nullptr: the owner does not exist.
     const std::string* ns = nullptr;
@@ -28,7 +28,7 @@ class ParkedOwners {
     // The pods that it would create, if it has the mark names::kParked and can wait suspended. Else
     // nullptr.
     const ParkedPods* pods = nullptr;
-    // The owner is suspended, by anybody.
+    // The owner is suspended, by Subak or by another client.
     bool suspended = false;
     // The owner has the mark names::kParked.
     bool marked = false;
@@ -36,9 +36,9 @@ class ParkedOwners {
     bool ended = false;
   };
 
-  // Forgets what the core knows. Call it when a session begins.
+  // Forgets which owners the core knows. Call it when a session begins.
   void forget_told() { told_.clear(); }
-  // Forgets what the core knows of one owner, so that look() returns it again.
+  // Forgets that the core knows this owner, so that look() returns the owner again.
   void forget_told(const std::string& uid) { told_.erase(uid); }
 
   // Looks at an owner that was seen, changed or deleted. Returns the input for the core; nullopt:
@@ -48,19 +48,20 @@ class ParkedOwners {
   // Returns the owners that the core knows as parked.
   std::vector<std::string> told() const;
 
-  // A pod of this owner exists. If the owner is parked, the time counts from which its controller
-  // ignores that it is suspended.
+  // Records that a pod of this owner exists. If the owner is parked, its controller ignores the
+  // suspension since `monotonic_ms`, or since an earlier call.
   void see_pod(const std::string& uid, std::int64_t monotonic_ms);
   // Says that the owner must not wait suspended any more. `why`: for people.
   void resume(const std::string& uid, const std::string& why);
   // Resumes the owners that have had pods for limits::kIgnoredSuspendMs although they are parked.
-  // `still` returns true if the owner has pods. Returns true if there are any.
+  // `still` returns true if the owner still has pods. resume_ignored() returns true if it resumed
+  // an owner.
   template <class Still>
   bool resume_ignored(std::int64_t monotonic_ms, Still&& still);
   // Returns why the owner must be resumed without a turn; nullptr: it may wait.
   const std::string* must_resume(const std::string& uid) const;
-  // True if the owner was parked too often, so that it is no longer parked (limits::kMaxParkings).
-  // Its suspension then counts as that of its user.
+  // True if the owner was parked more than limits::kMaxParkings times, so that Subak has given it
+  // up. Subak then treats the suspension as one that the owner's user made.
   bool is_given_up(const std::string& uid) const;
   // Takes out the owners that were given up since the last call.
   std::vector<std::string> take_given_up();

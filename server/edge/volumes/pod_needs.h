@@ -1,5 +1,5 @@
-// What a pod needs besides the GPUs of its containers: ResourceClaims and volumes. Threads: one at
-// a time; ClusterCache owns the object.
+// Adds to a pod what its ResourceClaims and volumes require: GPUs, and the nodes that can use the
+// volumes. Threads: one at a time; ClusterCache owns the object.
 #pragma once
 
 #include <string>

@@ -35,8 +35,8 @@ class VolumeCache {
   // Adds to the affinity of a gated GPU pod the nodes on which it can use its volumes, and
   // remembers the pod until forget(). `object` is the JSON from which `pod` was read. Returns why
   // the pod must wait for a volume; empty: it need not wait. A pod that must wait requests no GPUs.
-  // If the affinity would be longer than a pod's may be, it stays as it is, and the scheduler
-  // decides.
+  // If the pod would then have more than limits::kMaxSelectorTerms terms and requirements, its
+  // affinity stays unchanged. The scheduler then finds a node for the volumes.
   std::string add_nodes(Pod& pod, json::Value object);
   void forget(const std::string& uid) { pods_.erase(uid); }
   // Forgets all pods, when a session begins.

@@ -28,8 +28,8 @@ struct DomainCheck {
 };
 
 // Checks the ComputeDomain with this key for an attempt of a job. A ComputeDomain of another
-// attempt is good too, as long as at least one pod uses it whose deletion was not requested. This
-// pod and the new pods then belong to the same gang, since they name the same template.
+// attempt will do too, while a pod uses it whose deletion was not requested. That pod and the new
+// pods belong to the same gang, since they name the same template.
 DomainCheck check_domain(const ClusterCache& cache, const std::string& key, JobId job,
                          std::uint32_t attempt);
 

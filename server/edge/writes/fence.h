@@ -52,12 +52,13 @@ class Fence {
   // Guards a pod that is reported to the core as gone although it exists. The core then ends the
   // hold of the pod, but sends no effect on it.
   void withdraw(const std::string& uid);
-  // Says that the core has answered all updates of the pod. Effects that come from now on know that
-  // the pod was gone. `request`: the number of the last request for all effects of the core.
+  // Says that the core has answered all updates of the pod. The core knew that the pod was gone
+  // when it sent the effects that come from now on. `request`: the number of the last request for
+  // all effects of the core.
   void answered(const std::string& uid, std::uint64_t request);
-  // Takes an effect that the core named when it answered this request. If the updates of a pod were
-  // answered before the request, the effect knows that the pod was gone. So it counts, even if the
-  // same effect came before those answers.
+  // Takes an effect from the core's answer to this request. If the core had answered the updates of
+  // a pod before the request, it knew that the pod was gone. So the effect counts, even if the same
+  // effect also came before those answers.
   void confirm(const Effect& effect, std::uint64_t request);
   // True if an effect for this attempt may be from before the pod was reported as gone.
   bool is_withdrawn(const std::string& uid, JobId job, std::uint32_t attempt) const;
@@ -65,7 +66,8 @@ class Fence {
   // - pods that are gone, have ended, or are being deleted;
   // - pods with a closed gate and the mark;
   // - bound pods, if the core knows that they are bound;
-  // - pods with an open gate for which the scheduler finds no node.
+  // - pods with an open gate whose affinity names no single node, or for which the scheduler finds
+  //   no node.
   void prune(const ClusterCache& cache);
   // Drops a pod because the API server refuses its mark. Otherwise other pods would wait for this
   // pod forever.
@@ -100,7 +102,8 @@ class Fence {
   // The last release of each pod, by uid. Deleted, ended and bound pods stay until prune() drops
   // them.
   std::map<std::string, Sent> sent_;
-  // By uid. Entries go with those of `sent_`.
+  // By uid. confirm() drops an entry. prune() drops those of deleted, ended and bound pods, as from
+  // `sent_`.
   std::map<std::string, Withdrawn> withdrawn_;
   // When `sent_` has 1000 entries more than this number, prune() drops deleted, ended and bound
   // pods from `sent_`.

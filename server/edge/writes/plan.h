@@ -1,6 +1,6 @@
 // Computes the edge's next writes. The plan is a pure function of the wanted effects, the fence,
-// the object cache and the attempts so far; nothing else is stored between two plans. So an effect
-// that was lost, repeated or late does no harm. Threads: any; pure functions.
+// the object cache and the attempts so far; the edge stores no other data between two plans. So an
+// effect that was lost, repeated or late does no harm. Threads: any; pure functions.
 #pragma once
 
 #include <array>
@@ -77,8 +77,8 @@ struct KubeWrite {
   std::string why{};
 };
 
-// Return what identifies the attempts to make the ComputeDomain with this key for an attempt of a
-// job, or to delete it.
+// Return the keys in Attempts: for making the ComputeDomain with this key for an attempt of a job,
+// and for deleting it.
 std::string make_domain_id(const std::string& key, JobId job, std::uint32_t attempt);
 std::string drop_domain_id(const std::string& key);
 
@@ -111,15 +111,14 @@ struct Attempt {
   // since then.
   bool release_given_up = false;
 };
-using Attempts = std::map<std::string, Attempt>;  // by uid
+using Attempts = std::map<std::string, Attempt>;  // by KubeWrite::uid
 
 // The result of plan_writes().
 struct Plan {
   // The writes to begin now, the most urgent first, at most as many as requested.
   std::vector<KubeWrite> writes;
-  // Jobs whose effects may be forgotten, because they need no further write. Such an effect was to
-  // end a job whose pods have all ended or are being deleted, or to release pods whose gates are
-  // all open.
+  // Jobs whose effects may be forgotten, because they need no further write. All gates to open are
+  // open, or all pods to end have ended or are being deleted.
   std::vector<JobId> settled;
   // Evictions that are left out, because each would use up the last failure of a Job.
   std::vector<KubeWrite> withheld;
@@ -129,9 +128,11 @@ struct Plan {
 };
 
 // Plans at most `most` writes, in this order:
-// - Marks, evictions, suspensions and resumptions. GPUs wait for most of them.
-// - Releases of gangs that have some open gates.
-// - All other releases, in the order of their effects.
+// - Marks, evictions, suspensions, resumptions without a turn, and deletions of ComputeDomains.
+//   GPUs wait for most of these writes.
+// - Releases of gangs that have some open gates, and new ComputeDomains.
+// - All other releases, and resumptions of parked owners whose turn has come, in the order of their
+//   effects.
 // A pod that cannot be written now does not delay other pods. The function follows these rules:
 // - It does not release a pod that has gates of other components, or a pod that requests no GPUs
 //   any more because Subak does not know its ResourceClaims.
@@ -143,7 +144,8 @@ struct Plan {
 //   cache.
 // - It resumes the owner of a parked job when an effect says so. It also resumes a parked owner
 //   that cannot wait suspended (ParkedOwners::must_resume(), LatePart::parked). If others resumed
-//   the owner, it only takes Subak's mark away. It leaves an owner that was given up as it is.
+//   the owner, it only removes Subak's mark. It does neither for an owner that was given up
+//   (ParkedOwners::is_given_up()).
 // - It ignores a release whose hold has ended by `now_ms`, since the core will withdraw that
 //   effect.
 // - It evicts a pod only if it cannot suspend the pod's owner instead. It suspends the owner if the
@@ -157,10 +159,10 @@ Plan plan_writes(const WantedJobs& wanted, const Fence& fence, const ClusterCach
 
 // True if the effect opens the gates of a gang, and `wanted` has no effect of this attempt yet.
 bool begins_attempt(const WantedJobs& wanted, const Effect& effect);
-// Returns the gated pods beyond the least size of a gang (Gang::least), once its attempt has begun.
-// The core would let them wait until the gang has ended. So the caller sends them again as new
-// pods, and the core makes each a job of its own. `wanted` has the effects of all jobs: a pod that
-// one of them names is not beyond. O(gated pods and pods of effects).
+// Returns the gated pods beyond the least size of a gang (Gang::least), once the gang's attempt has
+// begun. Without further action, these pods would wait until the gang has ended. So the caller
+// sends them again as new pods, and the core makes a job of each. `wanted` has the effects of all
+// jobs: a pod that one of them names is not beyond. O(gated pods and pods of effects).
 std::vector<std::string> pods_beyond(const ClusterCache& cache, const WantedJobs& wanted,
                                      JobId job);
 

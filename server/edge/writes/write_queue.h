@@ -51,8 +51,8 @@ class WriteQueue {
   // Says that the core has answered an update of the pod. If the fence guards this pod, the next
   // plan() makes a new plan.
   void answered(const std::string& uid);
-  // Says that all effects that the core has sent so far were passed to want(). So the effects that
-  // come from now on know the updates for which answered() was called.
+  // Says that all effects that the core has sent so far were passed to want(). So the core sent
+  // each later effect after it had answered the updates for which answered() was called.
   void took_effects();
   // Says that the data from which plans are made have changed, so the next plan() makes a new plan.
   void outdate() { outdated_ = true; }
@@ -87,7 +87,8 @@ class WriteQueue {
   // The newest effect on each job. plan() drops the effects of jobs that need no further write.
   WantedJobs wanted_;
   Fence fence_;
-  // Pods whose updates the core has answered, while effects from before that may still come.
+  // Pods whose updates the core has answered, as long as effects from before these answers may
+  // still arrive.
   std::set<std::string> answered_;
   // The number of the last effect. The count continues from session to session.
   std::uint64_t last_order_ = 0;

@@ -1,7 +1,8 @@
 // Carries out the writes that plan_writes() planned, and records their failures. A late or repeated
-// write has no effect: each write names the version of its object, except an eviction, which names
-// the pod's uid. If an answer does not show whether a write was done, the writer reads the object,
-// and the next plan decides what to do. Threads: only the thread of the client's turn().
+// write has no effect, because each write names the version of its object. An eviction and the
+// deletion of a ComputeDomain name the uid instead, and a new ComputeDomain has a fixed name. If an
+// answer does not show whether a write was done, the writer reads the object, and the next plan
+// decides what to do. Threads: only the thread of the client's turn().
 #pragma once
 
 #include <cstdint>
@@ -30,8 +31,8 @@ struct WriterHooks {
   // Says that the API server has accepted the write.
   std::function<void(const KubeWrite& write)> done;
   // Says that the API server has refused a write for limits::kReleaseRefusedMs, or that a
-  // ComputeDomain was not there for so long. `answer` is the last answer, or what the gang waits
-  // for. The writer does not call this for kResume. If the release of a pod was given up, the
+  // ComputeDomain was not there for so long. `answer` is the last answer, or says what the gang
+  // waits for. The writer does not call this for kResume. If the release of a pod was given up, the
   // writer calls this at the first refusal of the pod's mark. The writer tries a refused write
   // again as long as plans contain it.
   std::function<void(const KubeWrite& write, const CallAnswer& answer)> give_up;
@@ -44,8 +45,8 @@ class Writer {
   // `cache` must outlive the writer. `api` must run no turn after the writer is destroyed.
   Writer(KubeApi& api, const ClusterCache& cache, WriterHooks hooks);
 
-  // Begins a write. Does nothing if the object is not in the cache. If the client has no room for
-  // the call, the write gets a pause, like a write that failed.
+  // Begins a write. Does nothing if the pod or owner is not in the cache. If the client has no room
+  // for the call, the write gets a pause, like a write that failed.
   void begin(const KubeWrite& write);
   // Returns the attempts on each object, which the next plan uses.
   const Attempts& attempts() const { return attempts_; }
@@ -70,8 +71,8 @@ class Writer {
   // Sets spec.suspend of the owner by a merge patch (RFC 7386), with the owner's uid and version as
   // preconditions.
   void set_suspended(const KubeWrite& write, bool suspended);
-  // Makes the ComputeDomain of the pod `write.pod`. If it exists and is not what the gang needs, or
-  // lacks its template, that counts as a refusal.
+  // Makes the ComputeDomain of the pod `write.pod`. A ComputeDomain that exists but does not suit
+  // the gang, or lacks its template, counts as a refusal.
   void make_domain(const KubeWrite& write);
   // Handles the answer to the POST of a ComputeDomain.
   void take_made_domain(const KubeWrite& write, const std::string& key, const CallAnswer& answer,
@@ -98,7 +99,7 @@ class Writer {
   void refuse(const KubeWrite& write, const CallAnswer& answer);
   // Delays the next write on the object by its backoff, but at least by `at_least` ms.
   void pause(const std::string& uid, DurationMs at_least);
-  // Passes the object in an answer to see_pod or see_owner of the hooks.
+  // Passes the object in an answer to see_pod, see_owner or see_domain of the hooks.
   void take_object(const KubeWrite& write, std::string_view body);
   // Returns the path of the write's object; empty: the object is not in the cache.
   std::string path_of(const KubeWrite& write) const;

@@ -69,7 +69,8 @@ struct Books {
   std::int64_t charged_pods = 0;
   // The ledger's charge for them, in milli-GPU x ms.
   std::int64_t used_milligpu_ms = 0;
-  // What accounts got back for lost work, and what the platform pays for it, in milli-GPU x ms.
+  // The amounts that accounts got back for lost work, and the amounts that the platform pays for
+  // lost work, in milli-GPU x ms.
   std::int64_t refunded_milligpu_ms = 0, taken_over_milligpu_ms = 0;
   std::string drift, residual;
 };
@@ -78,8 +79,8 @@ struct Books {
 // makes the service verify its ledger. If a call fails, its figures stay empty, so the checks fail.
 Books check_books(const Story& story, Door& door, Checks& out);
 
-// claims.cc: checks that claims were kept through the kills, and that each victim was told for
-// which job it ends. It reads the victims from the service, after all jobs have ended.
+// claims.cc: checks that each claim survived the kills of the service, and that each victim was
+// told for which job it ends. It reads the victims from the service, after all jobs have ended.
 void check_claims(const Story& story, const ClaimStory& claims, Door& door, Checks& out);
 
 // shares.cc
