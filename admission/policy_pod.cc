@@ -248,8 +248,8 @@ std::string pod_patch(const Review& review, const Pod& pod, const PodAdditions& 
     annotations.emplace_back(names::kOwnPriorityClass, std::string(pod.kube_priority.class_name));
   }
   if (additions.protect_gangs && pod.gang.size > 1) {
-    stamp_note(pod, "karpenter.sh/do-not-disrupt", "true", annotations);
-    stamp_note(pod, "cluster-autoscaler.kubernetes.io/safe-to-evict", "false", annotations);
+    stamp_note(pod, names::kDoNotDisrupt, "true", annotations);
+    stamp_note(pod, names::kSafeToEvict, "false", annotations);
   }
   PatchWriter patch;
   if (!pod.has_metadata) patch.add("/metadata", "{}");

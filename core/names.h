@@ -60,6 +60,11 @@ inline constexpr std::string_view kParked = "parked";
 // NVLink joins no GPUs.
 inline constexpr std::string_view kLabelGpusPerDomain = "subak.gpu/gpus-per-domain";
 
+// Annotations that keep an autoscaler from removing a pod's node. Values: "true" for Karpenter,
+// "false" for the cluster autoscaler.
+inline constexpr std::string_view kDoNotDisrupt = "karpenter.sh/do-not-disrupt";
+inline constexpr std::string_view kSafeToEvict = "cluster-autoscaler.kubernetes.io/safe-to-evict";
+
 // NVIDIA's names (k8s-device-plugin and gpu-feature-discovery documentation).
 inline constexpr std::string_view kNvidiaPrefix = "nvidia.com/";
 // The resource of whole GPUs. Replicas of shared GPUs have this name too, unless the device plugin

@@ -1,6 +1,8 @@
 #include "kube/release.h"
 
 #include <optional>
+#include <utility>
+#include <vector>
 
 #include "core/error.h"
 #include "core/limits.h"
@@ -137,6 +139,10 @@ Result<GatedPod> read_gated_pod(json::Value pod) {
   out.gate = *gate;
   const auto annotations = json::member(*metadata, "annotations");
   out.has_annotations = annotations && json::is_object(*annotations);
+  if (out.has_annotations) {
+    out.has_do_not_disrupt = json::member(*annotations, names::kDoNotDisrupt).has_value();
+    out.has_safe_to_evict = json::member(*annotations, names::kSafeToEvict).has_value();
+  }
   read_affinity(*spec, out);
   return out;
 }
@@ -151,8 +157,13 @@ Result<std::string> release_patch(const GatedPod& pod, const Release& release) {
     return Error{ErrorCode::kPrecondition, "spec.affinity.nodeAffinity." + std::string(kRequired),
                  "", "want a term with a requirement: this accepts no node"};
   }
-  patch.add_members("/metadata/annotations", pod.has_annotations,
-                    {{names::kStatus, cut_text(release.status, limits::kMaxMessageBytes)}});
+  std::vector<std::pair<std::string_view, std::string>> annotations{
+      {names::kStatus, cut_text(release.status, limits::kMaxMessageBytes)}};
+  if (release.protect && !pod.has_do_not_disrupt)
+    annotations.emplace_back(names::kDoNotDisrupt, "true");
+  if (release.protect && !pod.has_safe_to_evict)
+    annotations.emplace_back(names::kSafeToEvict, "false");
+  patch.add_members("/metadata/annotations", pod.has_annotations, annotations);
   patch.remove(at);
   return std::move(patch).finish();
 }

@@ -47,6 +47,8 @@ struct GatedPod {
   std::vector<Term> terms;
   // True: metadata.annotations exists, so that a patch may add a member to it.
   bool has_annotations = false;
+  // True: the pod has the annotation, so its value stays.
+  bool has_do_not_disrupt = false, has_safe_to_evict = false;
 };
 
 // Reads the fields. kInvalid: the object is not a pod from a server (no uid, no resourceVersion).
@@ -59,6 +61,9 @@ struct Release {
   std::string_view node;
   // The text of annotation subak.gpu/status, for people. Long texts are cut.
   std::string_view status;
+  // True: the patch also asks autoscalers not to remove the pod's node (names::kDoNotDisrupt,
+  // names::kSafeToEvict).
+  bool protect = false;
 };
 
 // Returns the patch for the pod as it was read. The patch applies only to this version of the pod,

@@ -110,6 +110,7 @@ Result<std::vector<NamedEdge>> make_edges(const Config& config, const View& view
     options.node_labels = config.node_labels;
     options.system_namespaces = config.system_namespaces;
     options.ignores_unknown_claims = config.claims.devices == DeviceClaims::kWarn;
+    options.protects_gangs = config.webhook.protect_gangs;
     if (config.fatal_conditions) options.fatal_conditions = *config.fatal_conditions;
     options.other_schedulers = AdmissionConfig().other_schedulers;
     auto api =

@@ -67,6 +67,22 @@ TEST(ReleasePatch, TakesOnlyOurGateAwayAndKeepsOtherAnnotations) {
   EXPECT_THAT(patch, HasSubstr(R"("path":"/metadata/annotations/subak.gpu~1status")"));
 }
 
+TEST(ReleasePatch, ProtectsTheNodeOfAGangUnlessTheUserDecides) {
+  const std::string rest = "{\"schedulingGates\":[" + std::string(kOurs) + "]}}";
+  const auto patch = [&](const std::string& notes) {
+    return *patch_of(R"({"metadata":{"uid":"u1","resourceVersion":"42","annotations":{)" + notes +
+                         R"(}},"spec":)" + rest,
+                     {"n7", "Starting", true});
+  };
+  EXPECT_THAT(
+      patch(R"("a":"b")"),
+      HasSubstr(R"("path":"/metadata/annotations/karpenter.sh~1do-not-disrupt","value":"true")"));
+  EXPECT_THAT(patch(R"("a":"b")"), HasSubstr(R"(~1safe-to-evict","value":"false")"));
+  EXPECT_THAT(patch(R"("karpenter.sh/do-not-disrupt":"false")"), Not(HasSubstr("do-not-disrupt")));
+  EXPECT_THAT(patch(R"("cluster-autoscaler.kubernetes.io/safe-to-evict":"true")"),
+              Not(HasSubstr("safe-to-evict")));
+}
+
 TEST(ReleasePatch, NarrowsEveryTermThatAcceptsANode) {
   const std::string patch = *patch_of(pod(
       affinity(R"({"matchExpressions":[{"key":"a","operator":"Exists"}]},{},)"

@@ -72,6 +72,8 @@ struct EdgeOptions {
   std::vector<std::string> system_namespaces;
   // True: ResourceClaims for devices that Subak does not know do not count (DeviceClaims::kWarn).
   bool ignores_unknown_claims = false;
+  // True: autoscalers are asked not to remove the nodes of gangs (AdmissionConfig::protect_gangs).
+  bool protects_gangs = false;
   // True: the edge has no thread, and the caller runs turn().
   // So a simulation of faults is reproducible.
   bool stepped = false;

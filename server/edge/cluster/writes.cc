@@ -18,7 +18,7 @@ Writes::Writes(EdgeContext& context, EdgeSession& session, WriteQueue& queue, No
       session_(session),
       queue_(queue),
       notices_(notices),
-      writer_(*context.api, context.cache, hooks()) {}
+      writer_(*context.api, context.cache, hooks(), context.options.protects_gangs) {}
 
 void Writes::report_unschedulable() {
   const std::int64_t now = context_.ports.monotonic_ms();

@@ -78,8 +78,8 @@ bool is_no_to_end(const CallAnswer& answer) {
 
 }  // namespace
 
-Writer::Writer(KubeApi& api, const ClusterCache& cache, WriterHooks hooks)
-    : api_(api), cache_(cache), hooks_(std::move(hooks)) {}
+Writer::Writer(KubeApi& api, const ClusterCache& cache, WriterHooks hooks, bool protects_gangs)
+    : api_(api), cache_(cache), hooks_(std::move(hooks)), protects_gangs_(protects_gangs) {}
 
 void Writer::begin(const KubeWrite& write) {
   const bool there = is_of_pod(write.kind)      ? cache_.find_gpu_pod(write.uid) != nullptr
@@ -113,7 +113,8 @@ void Writer::release(const KubeWrite& write) {
   if (!pod.gpu->gated) return;
   const std::string status = write.node.empty() ? "Starting: the scheduler chooses the node"
                                                 : "Starting on node " + write.node;
-  const Result<std::string> patch = release_patch(pod.gpu->release, {write.node, status});
+  const bool protect = protects_gangs_ && write.pods > 1;
+  const Result<std::string> patch = release_patch(pod.gpu->release, {write.node, status, protect});
   if (!patch) return refuse(write, refusal_of(patch.error().message()));
   KubeCall call{"PATCH", pod_path(pod.ns, pod.name), *patch, "application/json-patch+json"};
   const std::string version = pod.gpu->release.resource_version;

@@ -43,7 +43,8 @@ struct WriterHooks {
 class Writer {
  public:
   // `cache` must outlive the writer. `api` must run no turn after the writer is destroyed.
-  Writer(KubeApi& api, const ClusterCache& cache, WriterHooks hooks);
+  // `protects_gangs`: the pods of gangs are released with Release::protect.
+  Writer(KubeApi& api, const ClusterCache& cache, WriterHooks hooks, bool protects_gangs = false);
 
   // Begins a write. Does nothing if the pod or owner is not in the cache. If the client has no room
   // for the call, the write gets a pause, like a write that failed.
@@ -109,6 +110,7 @@ class Writer {
   KubeApi& api_;
   const ClusterCache& cache_;
   const WriterHooks hooks_;
+  const bool protects_gangs_;
   Attempts attempts_;
   // forget_gone() runs when attempts_ has this many entries.
   std::size_t sweep_at_ = kFirstSweep;

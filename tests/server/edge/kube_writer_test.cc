@@ -89,6 +89,23 @@ TEST_F(KubeWriter, AWriteThatWasTakenForgetsTheNo) {
   EXPECT_THAT(given_up, IsEmpty());
 }
 
+TEST_F(KubeWriter, ReleasesOfAGangProtectItsNodesFromAutoscalers) {
+  const auto releases = [this](bool protects, std::size_t pods) {
+    Writer other(api, cache, hooks(), protects);
+    KubeWrite write;
+    write.uid = "1";
+    write.job = JobId(ClusterId(1), 1);
+    write.node = "n1";
+    write.pods = pods;
+    other.begin(write);
+    return api.calls.back().body.find("karpenter.sh~1do-not-disrupt") != std::string::npos ||
+           api.calls.back().body.find("karpenter.sh/do-not-disrupt") != std::string::npos;
+  };
+  EXPECT_TRUE(releases(true, 2));
+  EXPECT_FALSE(releases(true, 1)) << "a single pod";
+  EXPECT_FALSE(releases(false, 2));
+}
+
 TEST_F(KubeWriter, NoAnswerIsNoNo) {
   give_up_the_release();
   api.answer = {Outcome::kUnknown, "", "no answer", 0};
