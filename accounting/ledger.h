@@ -1,7 +1,7 @@
 // The ledger: exact, append-only rows. Each row is one interval of one allocation, in integers,
 // with holder and payer. Nothing in the ledger decays. The engine makes each row once, as a fact
 // (`charged`). The class Ledger has only the sums of rows. The rows themselves are in the store. A
-// row is unique by its allocation and from_ms. Each row is within one UTC day.
+// row is unique by its allocation, `from_ms` and `corrects`. Each row is within one UTC day.
 //
 // Units: amounts are exact, in milli-GPU x ms (core/quantity.h). Times are ms since 1970-01-01 UTC.
 // Errors: none; broken preconditions are asserted.
@@ -30,7 +30,8 @@ enum class UsageState : std::uint8_t {
   kHeld,
   // The hold was released, and no pod was bound. The platform pays.
   kHeldUnbound,
-  // The node was silent: this is time after the node's last good heartbeat. The platform pays.
+  // The node was silent: this is time after the node's last good heartbeat. Or the work of this
+  // time was lost, and the row charges the platform instead of the account. The platform pays.
   kLost,
   // The GPU pod ran although Subak never admitted it. The account of the pod's namespace pays.
   kForeign,
@@ -55,8 +56,8 @@ struct EnumText<RowClock> {
   static constexpr std::array<std::string_view, 3> names{"service", "reported", "adjusted"};
 };
 
-// One allocation: one pod of one job in one attempt. An allocation and `from_ms` together identify
-// one row.
+// One allocation: one pod of one job in one attempt. An allocation, `from_ms` and
+// LedgerRow::corrects together identify one row.
 struct AllocationId {
   JobId job;
   // The index of the pod in its job, from 0.
@@ -76,8 +77,8 @@ struct AllocationId {
 struct MonthClosing {
   // A month closes this many days after its end: 1 to kMostMonthOpenDays. 0: kMonthOpenDays.
   std::uint32_t open_days = 0;
-  // Months that end up to this instant stay closed, whatever `open_days` is. Only the engine sets
-  // it, when an edit changes `open_days`.
+  // Months that end at or before this instant stay closed, whatever `open_days` is. Only the engine
+  // sets it, when an edit changes `open_days`.
   TimeMs closed_until_ms = 0;
   // Returns how many days a month stays open after its end.
   std::uint32_t days() const;
@@ -86,8 +87,8 @@ struct MonthClosing {
 inline constexpr std::uint32_t kMonthOpenDays = 3;
 // With more days, three months could be open at once.
 inline constexpr std::uint32_t kMostMonthOpenDays = 28;
-// Returns the first instant that is in an open month at the time `now`: the begin of this month, or
-// of the month before.
+// Returns the first instant that is in an open month at the time `now`: the beginning of this
+// month, or of the month before.
 TimeMs open_since(TimeMs now, const MonthClosing& months);
 // Returns `months` with other `open_days`, for an edit at the time `now`. The months that are
 // closed then stay closed.

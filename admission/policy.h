@@ -121,7 +121,7 @@ enum class Bypass : std::uint8_t {
   kNone,
   // spec.nodeName is set, so the pod would skip the scheduler and the gate.
   kNodeName,
-  // NVIDIA_VISIBLE_DEVICES is set, or its volume mounts are used.
+  // NVIDIA_VISIBLE_DEVICES names devices, or volume mounts do, which NVIDIA's runtime reads too.
   kVisibleDevices,
   // A host path of NVIDIA's devices is mounted.
   kHostPath,

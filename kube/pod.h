@@ -81,7 +81,8 @@ struct PodKeys {
   PodKey account, user, job, gang_size, rank, time_limit, priority;
   std::array<PodKey, kWishCount> wishes;  // by Wish::place
 
-  // Returns the key of a wish (model/gang_terms.h). A wish that has no key of its own is never set.
+  // Returns the key of a wish (model/gang_terms.h). PodKey::set is
+  // false for a wish without a key of its own.
   template <class T>
   const PodKey& of(const Wish<T>& wish) const {
     return wishes[wish.place];

@@ -135,7 +135,7 @@ constexpr bool is_waiting(JobState state) {
 
 // True if a job may wait again after an attempt that ended with this cause. The job waits again if
 // it still has pods or its controller makes new pods; else it is done. True for kFinished too, but
-// then only pods that already wait can start.
+// then the job waits again only if it still has pods.
 bool comes_back(Cause cause);
 
 // The scheduling gates that stop a Kubernetes pod from going to a node. A pod can lose gates, but
@@ -246,7 +246,7 @@ struct EnumText<RejectionKind> {
 // Returns the kind of a rejection. An unknown or empty error is kOther.
 RejectionKind rejection_kind(std::string_view error);
 
-// The explanation of a kind of rejection for people, and the node backoff that follows from it.
+// What a kind of rejection means, for people, and the node backoff that follows from it.
 struct RejectionRule {
   // `means`: a clause about the node that explains the error ("its kubelet did not accept the
   // pod"). `helps`: what a person can do about the error.

@@ -45,8 +45,8 @@ struct Shared;
 // time. The control thread reads only atomics and the fields that Shared::mutex guards.
 class SessionBase : public std::enable_shared_from_this<SessionBase> {
  public:
-  // What the connection does now. In kHandling and kStreaming it waits for this process, in all
-  // other states except kWriting for the peer.
+  // What the connection does now. In kHandling and kStreaming, it waits for this process. In
+  // kWriting, it sends an answer. In all other states, it waits for the peer.
   enum class State { kHandshake, kIdle, kReading, kHandling, kWriting, kStreaming, kClosing };
 
   // Adds the session to shared.sessions. `shared` must outlive the session. `entered`: the
@@ -229,8 +229,8 @@ inline void Shared::begin_stop() {
   if (nobody()) tick.cancel();
 }
 
-// Closes the connection that has waited longest for a complete request of its peer. If the address
-// of `peer` is at its limit, it closes a connection of that address.
+// Closes the connection that has been in its state longest, of those that may go (may_go()) and are
+// not reserved. If the address of `peer` is at its limit, it closes a connection of that address.
 inline bool Shared::make_room(const Peer& peer, ConnectionLimiter::Answer full) {
   std::shared_ptr<SessionBase> victim;
   {

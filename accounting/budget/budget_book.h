@@ -92,14 +92,16 @@ class BudgetBook {
   std::optional<BudgetLack> lack(MilliGpu amount, const PeriodSpan& when, TimeMs now) const;
 
   // --- changes -----------------------------------------------------------------------------------
-  // A job begins (take) or ends (give) to hold GPUs at the time `at`. An end can be reported late,
-  // so `at` may be before the last change. The book then subtracts the GPU time after `at`.
+  // Call take() if a job begins to hold GPUs at the time `at`, and give() if it stops holding them.
+  // An end can be reported late, so `at` may be before the last change. The book then subtracts the
+  // GPU time after `at`.
   void take(const BudgetHold& hold, TimeMs at);
   void give(const BudgetHold& hold, TimeMs at);
   // The planned end of a hold changes.
   void move_end(const BudgetHold& before, TimeMs end_ms);
-  // Adds GPU time to `spent` without a hold. Call it if the job's account was moved away, and the
-  // job's start or end before the move is reported only now. A negative amount is subtracted.
+  // Adds GPU time to `spent` without a hold. Call it for a budget above the former place of a moved
+  // account, if a start or end of a job before the move is reported only now. A negative amount is
+  // subtracted.
   void spend(MilliGpu amount, DurationMs ms) { base_ += GpuTime::of(amount, ms); }
   // Subtracts GPU time from `spent`, because another account or the platform pays for it. The book
   // never counted time before its own beginning, so it subtracts none of that time.

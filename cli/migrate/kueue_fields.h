@@ -11,7 +11,7 @@ namespace subak::cli {
 enum class KueueUse {
   kRead,  // kueue_reader.cc reads the field
   kMap,   // the field is a map whose fields have rows of their own
-  kNone,  // no equivalent, except for the values in `same`
+  kNone,  // no equivalent: reported, unless the value is in `same`
 };
 
 struct KueueField {
@@ -20,7 +20,7 @@ struct KueueField {
   // The path within the spec: "preemption.borrowWithinCohort.policy".
   std::string_view path;
   KueueUse use = KueueUse::kNone;
-  // The values that need no equivalent, with "|" between them.
+  // For kNone: the values that are not reported, since nothing is lost, with "|" between them.
   std::string_view same;
   // For the report: what Subak does instead, or what to do.
   std::string_view todo;

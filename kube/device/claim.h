@@ -92,7 +92,7 @@ struct ClaimedGpus {
   // The only nodes with selected devices, sorted, if a selector names single devices. Empty: any.
   std::vector<std::string> nodes;
 
-  // Adds the request to the pod's shape: its GPUs, the resource kClaimable that only nodes with DRA
+  // Adds the request to the pod's shape: its GPUs, the label kClaimable, which only nodes with DRA
   // devices have, and the products and nodes that the selectors allow. Returns false if the pod
   // requests GPUs of another kind; `shape` is then unchanged.
   bool add_to(PodShape& shape) const;

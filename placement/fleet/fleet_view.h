@@ -58,9 +58,9 @@ class FleetView {
   Result<FleetView> without(std::span<const Allocation> gone) const;
 
   // Returns this snapshot without holds. Nodes that take no pods, unhealthy GPUs, reservations,
-  // domains left to gangs and the usage of pods without a hold (Fleet::set_others) stay as they
-  // are. In the result, best fit chooses the nodes with the fewest GPUs held in this snapshot,
-  // because a job would wait until these GPUs are free.
+  // NVLink domains left to gangs (DomainRules::keep_whole) and the usage of pods without a hold
+  // (Fleet::set_others) stay as they are. In the result, best fit chooses the nodes with the fewest
+  // GPUs held in this snapshot, because a job would wait until these GPUs are free.
   FleetView drained() const;
 
   // True if neither the fleet nor the reserved nodes have changed since the snapshot was made.

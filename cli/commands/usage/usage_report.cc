@@ -351,8 +351,10 @@ void print_heading(Session& s, const UsageWindow& window, const v1::ReportUsageR
     s.out() << "These are the sums of " << answer.rows_added() << " entries of the ledger.\n";
   }
   if (answer.has_activity()) {
-    s.out() << "IDLE HOURS were held with activity below 1 %, UNKNOWN without metrics. Both are "
-               "parts of\nGPU HOURS and RUNNING NOW. They are observations, and no charge.\n";
+    s.out()
+        << "IDLE HOURS were held with activity below 1 %. UNKNOWN hours were held without "
+           "metrics.\n"
+           "Both are parts of GPU HOURS and RUNNING NOW. They are observations, and no charge.\n";
   }
   s.out() << '\n';
 }

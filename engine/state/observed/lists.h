@@ -46,6 +46,7 @@ class Lists {
   void heard(ClusterId id, TimeMs at);
   // Begins a list at `now`. `seen_until_ms` is the value of Cluster::seen_until_ms. If a list is
   // already in progress, it begins again: its marks are dropped, but `heard_before_ms` stays.
+  // Otherwise `heard_before_ms` becomes `seen_until_ms` or the time of the last heard(), if later.
   void begin(ClusterId id, TimeMs now, TimeMs seen_until_ms, std::string known_as);
   // Ends the list in progress. Does nothing if no list is in progress.
   void end(ClusterId id);

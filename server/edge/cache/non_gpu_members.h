@@ -27,8 +27,8 @@ class NonGpuMembers {
   // Takes the pod out of its gang because the pod is gone. Returns the same as see().
   std::vector<std::string> gone(const std::string& uid) { return move(uid, ""); }
   // Subtracts the number of the gang's known non-GPU members from the size that `pod` states for
-  // its gang. If the gang has or had such members, its size may change again
-  // (Gang::size_of_owner). `pod`: a GPU pod.
+  // its gang. If the gang has or had such members, the function also sets Gang::size_of_owner,
+  // since the size may change later. `pod`: a GPU pod.
   void leave_out_of(Pod& pod) const;
 
  private:

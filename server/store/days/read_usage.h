@@ -24,8 +24,8 @@ struct UsageReads {
 };
 
 // Returns the result of StoreReader::daily_usage(). It reads the rows that the sums do not have,
-// and the rows of days that the query cuts. If a sum is damaged, or if the query groups by job, it
-// reads all rows of the period.
+// and the rows of days that are only partly in the period of the query. If a sum is damaged, or if
+// the query groups by job, it reads all rows of the period.
 Result<std::vector<DailyUsage>> read_usage(const LedgerQuery& query, const UsageReads& reads);
 
 }  // namespace subak
