@@ -422,8 +422,8 @@ struct TimeLeapt {
   }
 };
 
-// A job of pods is parked, or is no longer parked. If a waiting job is resumed, its expected pods
-// are no longer expected: they come as any other pods.
+// A job of pods is parked, or no longer parked. A waiting job that is resumed expects no pods: they
+// come as any other pods. kResumed is repeated if an attempt ends before all pods have come.
 struct JobParked {
   static constexpr std::string_view kName = "job_parked";
   JobId id;

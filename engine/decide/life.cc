@@ -68,8 +68,17 @@ JobState api_job_after(Cause cause) {
   return own || !comes_back(cause) ? JobState::kDone : JobState::kQueued;
 }
 
+// True if the job expects pods of an owner that was resumed for this attempt. When the attempt ends,
+// the job expects them no more: each pod that comes counts as it is.
+bool expects_resumed(const Job& job) {
+  return job.parking() == Parking::kResumed &&
+         std::any_of(job.pods.begin(), job.pods.end(),
+                     [](const Pod& p) { return p.is_expected(); });
+}
+
 // True if all ranks could be placed again once their holds are released.
 bool could_wait_whole(const Job& job) {
+  if (expects_resumed(job)) return false;
   const auto end = job.pods.begin() + static_cast<std::ptrdiff_t>(job.ranks());
   return std::all_of(job.pods.begin(), end, [](const Pod& p) {
     return p.is_ready() || (p.state == PodState::kHeld && p.gate == PodGate::kClosed);
@@ -121,6 +130,7 @@ void end_attempt(Decision& d, const Job& job, Cause cause) {
   }
   d.emit(ended);
   must(job.pods_holding() == 0, "an attempt that ended holds nothing");
+  if (job.waits() && expects_resumed(job)) d.emit(fact::JobParked{id, Parking::kResumed, 0});
   leave_out_apart(d, id);
   settle(d, id, cause);
   d.act_on(id);
