@@ -78,7 +78,7 @@ void park_again(Decision& d, const state::Job& job, const in::OwnerSeen& i) {
     d.emit(fact::JobParked{id, Parking::kParked, 0});
     d.act_on(id);
   }
-  d.tell(note::PodListed{id.cluster(), {id, 0}});
+  d.tell(note::OwnerListed{id});
   if (!job.waits() || has_groups(d, job, i.groups)) return settle(d, id);
   const auto size = static_cast<std::uint32_t>(pods_in(i.groups));
   if (!job.gang && size != job.gang_size) return;  // a job of one pod has no other members
@@ -102,7 +102,7 @@ void park(Decision& d, const state::Cluster& cluster, const in::OwnerSeen& i) {
   d.emit(fact::PodsExpected{id, 0, i.groups});
   must(d.s.jobs().at(id).is_parked() && d.s.jobs().at(id).pods_live() == 0,
        "a parked job has no pods");
-  d.tell(note::PodListed{cluster.id, {id, 0}});
+  d.tell(note::OwnerListed{id});
   settle(d, id);
 }
 
