@@ -332,6 +332,7 @@ void settle(Decision& d, JobId id, Cause cause) {
   const Job& job = d.s.jobs().at(id);
   if (!job.waits() || job.origin != JobOrigin::kPods) return;
   if (job.pods_live() == 0 && !job.is_parked()) return nobody_left(d, job, cause);
+  if (job.pods_live() == 0) expect_again(d, id);
   take_ranks(d, id);
   order_ranks(d, id);
   must(job.waits(), "a job still waits after its pods took ranks");

@@ -121,6 +121,27 @@ void unpark(Decision& d, JobId id) {
   settle(d, id);
 }
 
+void expect_again(Decision& d, JobId id) {
+  const state::Job& job = d.s.jobs().at(id);
+  must(job.waits() && job.is_parked() && job.pods_live() == 0, "no pod of a parked job exists");
+  const auto is_known = [&](std::uint32_t rank) {
+    return rank < job.pods.size() && static_cast<bool>(job.pods[rank].shape);
+  };
+  fact::PodsExpected expected{id, 0, {}};
+  bool all = true;
+  for (std::uint32_t rank = 0; rank < job.gang_size; ++rank) {
+    all = all && rank < job.pods.size() && job.pods[rank].is_expected();
+    if (is_known(rank)) {
+      expected.groups.push_back({1, state::shape_of(d.s.fleet(), job.pods[rank])});
+    } else if (rank > 0) {
+      expected.groups.push_back({1, expected.groups.back().shape});
+    }
+  }
+  if (all || expected.groups.size() != job.gang_size) return;
+  leave_queue(d, job);
+  d.emit(std::move(expected));
+}
+
 void decide(Decision& d, const in::OwnerSeen& i) {
   const state::Cluster* const cluster = d.s.clusters().find(i.cluster);
   if (cluster == nullptr) return d.refuse(no_cluster(i.cluster), i.cluster);
