@@ -58,6 +58,11 @@ bool has_groups(const Decision& d, const state::Job& job, const std::vector<PodG
   return true;
 }
 
+// True if pods of the owner still run apart from their gang.
+bool has_pods_apart(const Decision& d, ClusterId cluster, const PodRecord& pod) {
+  return !d.s.jobs().gangs().apart(cluster, job_name_of(pod), pod.owner).empty();
+}
+
 // The pods of the owner still exist, so it cannot wait as a job without pods. The edge reports it
 // again.
 void put_off(Decision& d, const in::OwnerSeen& i) {
@@ -72,7 +77,7 @@ void park_again(Decision& d, const state::Job& job, const in::OwnerSeen& i) {
   const JobId id = job.id;
   if (job.ends_for_good()) return;  // the owner gets another mark
   const bool has_pods = job.waits() ? job.pods_live() > 0 : !job.awaits_parked_pods();
-  if (has_pods) return put_off(d, i);
+  if (has_pods || has_pods_apart(d, id.cluster(), i.pod)) return put_off(d, i);
   if (!job.is_parked()) {
     leave_queue(d, job);
     d.emit(fact::JobParked{id, Parking::kParked, 0});
@@ -150,7 +155,8 @@ void decide(Decision& d, const in::OwnerSeen& i) {
   if (i.state == ParkedOwner::kParked) {
     if (id) return park_again(d, d.s.jobs().at(id), i);
     if (cluster->mode_of(i.pod.ns) != Mode::kEnforce) return;
-    if (find_gang(d, cluster->id, i.pod) != nullptr) return put_off(d, i);
+    const bool has_pods = find_gang(d, cluster->id, i.pod) != nullptr;
+    if (has_pods || has_pods_apart(d, cluster->id, i.pod)) return put_off(d, i);
     return park(d, *cluster, i);
   }
   if (!id) return;
