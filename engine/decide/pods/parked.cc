@@ -71,6 +71,31 @@ void put_off(Decision& d, const in::OwnerSeen& i) {
            i.pod.uid);
 }
 
+// `submit_ms`: when the owner began to wait. 0: when it was created.
+void park(Decision& d, const state::Cluster& cluster, const in::OwnerSeen& i, TimeMs submit_ms) {
+  const AccountId account = account_of(d, cluster.id, i.pod.ns, i.pod.account);
+  if (auto full = queue_is_full(d, account)) return d.refuse(*full, i.pod.uid);
+  GangRequest request{i.groups, i.pod.terms};
+  if (auto error = check_bytes(stored_bytes(request))) return d.refuse(*error, i.pod.uid);
+  fact::JobCreated created = new_job(d, cluster, i.pod, account);
+  created.waits.parking = Parking::kParked;
+  created.owner = i.pod.owner;
+  if (submit_ms != 0) created.submit_ms = submit_ms;
+  const JobId id = created.id;
+  d.emit(std::move(created));
+  d.emit(fact::PodsExpected{id, 0, i.groups});
+  must(d.s.jobs().at(id).is_parked() && d.s.jobs().at(id).pods_live() == 0,
+       "a parked job has no pods");
+  d.tell(note::OwnerListed{id});
+  settle(d, id);
+}
+
+// Ends a job whose pods have not come and do not come.
+void end_without_pods(Decision& d, const state::Job& job) {
+  if (!job.waits()) return give_up(d, job.id, Cause::kCancelled);
+  d.emit(fact::JobMoved{job.id, JobState::kDone, Cause::kCancelled, {}, JobState::kIncomplete});
+}
+
 // The owner of a known job is suspended: the owner was edited, or it was suspended again before it
 // created pods. The job keeps its place in the order.
 void park_again(Decision& d, const state::Job& job, const in::OwnerSeen& i) {
@@ -78,6 +103,13 @@ void park_again(Decision& d, const state::Job& job, const in::OwnerSeen& i) {
   if (job.ends_for_good()) return;  // the owner gets another mark
   const bool has_pods = job.waits() ? job.pods_live() > 0 : !job.awaits_parked_pods();
   if (has_pods || has_pods_apart(d, id.cluster(), i.pod)) return put_off(d, i);
+  if (job.gang == i.pod.gang.empty()) {  // a gang became a single pod, or a single pod a gang
+    const state::Job* const other = find_gang(d, id.cluster(), i.pod);
+    if (other != nullptr && other->id != id) return put_off(d, i);
+    const TimeMs submit_ms = job.submit_ms;
+    end_without_pods(d, job);
+    return park(d, d.s.clusters().at(id.cluster()), i, submit_ms);
+  }
   if (!job.is_parked()) {
     leave_queue(d, job);
     d.emit(fact::JobParked{id, Parking::kParked, 0});
@@ -86,28 +118,10 @@ void park_again(Decision& d, const state::Job& job, const in::OwnerSeen& i) {
   d.tell(note::OwnerListed{id});
   if (!job.waits() || has_groups(d, job, i.groups)) return settle(d, id);
   const auto size = static_cast<std::uint32_t>(pods_in(i.groups));
-  if (!job.gang && size != job.gang_size) return;  // a job of one pod has no other members
   leave_queue(d, job);
   if (size != job.gang_size) d.emit(fact::GangResized{id, size});
   d.emit(fact::PodsExpected{id, 0, i.groups});
   job_changed(d, id);
-  settle(d, id);
-}
-
-void park(Decision& d, const state::Cluster& cluster, const in::OwnerSeen& i) {
-  const AccountId account = account_of(d, cluster.id, i.pod.ns, i.pod.account);
-  if (auto full = queue_is_full(d, account)) return d.refuse(*full, i.pod.uid);
-  GangRequest request{i.groups, i.pod.terms};
-  if (auto error = check_bytes(stored_bytes(request))) return d.refuse(*error, i.pod.uid);
-  fact::JobCreated created = new_job(d, cluster, i.pod, account);
-  created.waits.parking = Parking::kParked;
-  created.owner = i.pod.owner;
-  const JobId id = created.id;
-  d.emit(std::move(created));
-  d.emit(fact::PodsExpected{id, 0, i.groups});
-  must(d.s.jobs().at(id).is_parked() && d.s.jobs().at(id).pods_live() == 0,
-       "a parked job has no pods");
-  d.tell(note::OwnerListed{id});
   settle(d, id);
 }
 
@@ -157,7 +171,7 @@ void decide(Decision& d, const in::OwnerSeen& i) {
     if (cluster->mode_of(i.pod.ns) != Mode::kEnforce) return;
     const bool has_pods = find_gang(d, cluster->id, i.pod) != nullptr;
     if (has_pods || has_pods_apart(d, cluster->id, i.pod)) return put_off(d, i);
-    return park(d, *cluster, i);
+    return park(d, *cluster, i, 0);
   }
   if (!id) return;
   const state::Job& job = d.s.jobs().at(id);
@@ -165,9 +179,7 @@ void decide(Decision& d, const in::OwnerSeen& i) {
   const bool come =
       i.state == ParkedOwner::kResumed && cluster->mode_of(job.ns()) == Mode::kEnforce;
   if (come || !job.awaits_parked_pods() || job.ends_for_good()) return unpark(d, id);
-  // No pods come: the job is over, whether it waits or has a hold.
-  if (!job.waits()) return give_up(d, id, Cause::kCancelled);
-  d.emit(fact::JobMoved{id, JobState::kDone, Cause::kCancelled, {}, JobState::kIncomplete});
+  end_without_pods(d, job);
 }
 
 }  // namespace subak::decide
