@@ -320,7 +320,8 @@ void finish_if_over(Decision& d, JobId id) {
   if (job->waits()) return settle(d, id);
   // A cancelled job ends once its owner is known to stay suspended.
   if (job->is_parked() && job->ends_for_good() && job->pods_holding() == 0) return d.act_on(id);
-  if (job->pods_live() == 0) give_back_kept(d, *job, cause_of_end(*job));
+  const bool more = job->pods_live() > 0 || job->awaits_parked_pods();
+  if (!more) give_back_kept(d, *job, cause_of_end(*job));
   for (std::uint32_t rank = 0; rank < job->pods.size(); ++rank) {
     if (job->pods[rank].holds_slot() || derive::must_go(*job, rank)) return;
   }
