@@ -424,7 +424,8 @@ struct TimeLeapt {
 };
 
 // A job of pods is parked, or its owner was resumed. If a waiting job is resumed, Subak drops its
-// expected pods, and the pods of its owner join the job as they come.
+// expected pods, and the pods of its owner join the job as they come. kResumed is repeated if an
+// attempt ends before all pods have come.
 struct JobParked {
   static constexpr std::string_view kName = "job_parked";
   JobId id;

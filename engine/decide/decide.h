@@ -143,6 +143,9 @@ void decide(Decision& d, const in::OwnerSeen& i);
 // The owner of a parked job is no longer suspended. A waiting job then waits for pods, and a
 // starting job for pods that take its holds. Does nothing if the job is not parked.
 void unpark(Decision& d, JobId id);
+// Call it when no pod of a waiting parked job exists. If pods had come and are gone, the owner will
+// create them again, so the job expects pods with their requests.
+void expect_again(Decision& d, JobId id);
 // account.cc
 void decide(Decision& d, const in::SetAccount& i);
 void decide(Decision& d, const in::DeleteAccount& i);

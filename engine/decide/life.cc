@@ -68,8 +68,17 @@ JobState api_job_after(Cause cause) {
   return own || !comes_back(cause) ? JobState::kDone : JobState::kQueued;
 }
 
+// True if the job expects pods of an owner that was resumed for this attempt. When the attempt ends,
+// the job expects them no more: each pod that comes counts as it is.
+bool expects_resumed(const Job& job) {
+  return job.parking() == Parking::kResumed &&
+         std::any_of(job.pods.begin(), job.pods.end(),
+                     [](const Pod& p) { return p.is_expected(); });
+}
+
 // True if all ranks could be placed again once their holds are released.
 bool could_wait_whole(const Job& job) {
+  if (expects_resumed(job)) return false;
   const auto end = job.pods.begin() + static_cast<std::ptrdiff_t>(job.ranks());
   return std::all_of(job.pods.begin(), end, [](const Pod& p) {
     return p.is_ready() || (p.state == PodState::kHeld && p.gate == PodGate::kClosed);
@@ -121,6 +130,7 @@ void end_attempt(Decision& d, const Job& job, Cause cause) {
   }
   d.emit(ended);
   must(job.pods_holding() == 0, "an attempt that ended holds nothing");
+  if (job.waits() && expects_resumed(job)) d.emit(fact::JobParked{id, Parking::kResumed, 0});
   leave_out_apart(d, id);
   settle(d, id, cause);
   d.act_on(id);
@@ -310,7 +320,8 @@ void finish_if_over(Decision& d, JobId id) {
   if (job->waits()) return settle(d, id);
   // A cancelled job ends once its owner is known to stay suspended.
   if (job->is_parked() && job->ends_for_good() && job->pods_holding() == 0) return d.act_on(id);
-  if (job->pods_live() == 0) give_back_kept(d, *job, cause_of_end(*job));
+  const bool more = job->pods_live() > 0 || job->awaits_parked_pods();
+  if (!more) give_back_kept(d, *job, cause_of_end(*job));
   for (std::uint32_t rank = 0; rank < job->pods.size(); ++rank) {
     if (job->pods[rank].holds_slot() || derive::must_go(*job, rank)) return;
   }
@@ -322,6 +333,7 @@ void settle(Decision& d, JobId id, Cause cause) {
   const Job& job = d.s.jobs().at(id);
   if (!job.waits() || job.origin != JobOrigin::kPods) return;
   if (job.pods_live() == 0 && !job.is_parked()) return nobody_left(d, job, cause);
+  if (job.pods_live() == 0) expect_again(d, id);
   take_ranks(d, id);
   order_ranks(d, id);
   must(job.waits(), "a job still waits after its pods took ranks");

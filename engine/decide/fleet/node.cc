@@ -452,7 +452,7 @@ void decide(Decision& d, const in::ListComplete& i) {
       const bool lives = here && d.s.jobs().at(id).pods[place->rank].is_live();
       if (lives) end_pod(d, place->job, place->rank, ended, Cause::kVanished);
     }
-    if (!marks.pods.contains({id, 0})) unpark(d, id);
+    if (!marks.parked.contains(id)) unpark(d, id);
   }
   for (NodeId id : d.s.fleet().nodes(cluster->id)) {
     if (marks.nodes.count(id) == 0) remove_node(d, id, ended);

@@ -58,6 +58,11 @@ bool has_groups(const Decision& d, const state::Job& job, const std::vector<PodG
   return true;
 }
 
+// True if pods of the owner still run apart from their gang.
+bool has_pods_apart(const Decision& d, ClusterId cluster, const PodRecord& pod) {
+  return !d.s.jobs().gangs().apart(cluster, job_name_of(pod), pod.owner).empty();
+}
+
 // The pods of the owner still exist, so it cannot wait as a job without pods. The edge reports it
 // again.
 void put_off(Decision& d, const in::OwnerSeen& i) {
@@ -66,30 +71,8 @@ void put_off(Decision& d, const in::OwnerSeen& i) {
            i.pod.uid);
 }
 
-// The owner of a known job is suspended: the owner was edited, or it was suspended again before it
-// created pods. The job keeps its place in the order.
-void park_again(Decision& d, const state::Job& job, const in::OwnerSeen& i) {
-  const JobId id = job.id;
-  if (job.ends_for_good()) return;  // the owner gets another mark
-  const bool has_pods = job.waits() ? job.pods_live() > 0 : !job.awaits_parked_pods();
-  if (has_pods) return put_off(d, i);
-  if (!job.is_parked()) {
-    leave_queue(d, job);
-    d.emit(fact::JobParked{id, Parking::kParked, 0});
-    d.act_on(id);
-  }
-  d.tell(note::PodListed{id.cluster(), {id, 0}});
-  if (!job.waits() || has_groups(d, job, i.groups)) return settle(d, id);
-  const auto size = static_cast<std::uint32_t>(pods_in(i.groups));
-  if (!job.gang && size != job.gang_size) return;  // a job of one pod has no other members
-  leave_queue(d, job);
-  if (size != job.gang_size) d.emit(fact::GangResized{id, size});
-  d.emit(fact::PodsExpected{id, 0, i.groups});
-  job_changed(d, id);
-  settle(d, id);
-}
-
-void park(Decision& d, const state::Cluster& cluster, const in::OwnerSeen& i) {
+// `submit_ms`: when the owner began to wait. 0: when it was created.
+void park(Decision& d, const state::Cluster& cluster, const in::OwnerSeen& i, TimeMs submit_ms) {
   const AccountId account = account_of(d, cluster.id, i.pod.ns, i.pod.account);
   if (auto full = queue_is_full(d, account)) return d.refuse(*full, i.pod.uid);
   GangRequest request{i.groups, i.pod.terms};
@@ -97,12 +80,48 @@ void park(Decision& d, const state::Cluster& cluster, const in::OwnerSeen& i) {
   fact::JobCreated created = new_job(d, cluster, i.pod, account);
   created.waits.parking = Parking::kParked;
   created.owner = i.pod.owner;
+  if (submit_ms != 0) created.submit_ms = submit_ms;
   const JobId id = created.id;
   d.emit(std::move(created));
   d.emit(fact::PodsExpected{id, 0, i.groups});
   must(d.s.jobs().at(id).is_parked() && d.s.jobs().at(id).pods_live() == 0,
        "a parked job has no pods");
-  d.tell(note::PodListed{cluster.id, {id, 0}});
+  d.tell(note::OwnerListed{id});
+  settle(d, id);
+}
+
+// Ends a job whose pods have not come and do not come.
+void end_without_pods(Decision& d, const state::Job& job) {
+  if (!job.waits()) return give_up(d, job.id, Cause::kCancelled);
+  d.emit(fact::JobMoved{job.id, JobState::kDone, Cause::kCancelled, {}, JobState::kIncomplete});
+}
+
+// The owner of a known job is suspended: the owner was edited, or it was suspended again before it
+// created pods. The job keeps its place in the order.
+void park_again(Decision& d, const state::Job& job, const in::OwnerSeen& i) {
+  const JobId id = job.id;
+  if (job.ends_for_good()) return;  // the owner gets another mark
+  const bool has_pods = job.waits() ? job.pods_live() > 0 : !job.awaits_parked_pods();
+  if (has_pods || has_pods_apart(d, id.cluster(), i.pod)) return put_off(d, i);
+  if (job.gang == i.pod.gang.empty()) {  // a gang became a single pod, or a single pod a gang
+    const state::Job* const other = find_gang(d, id.cluster(), i.pod);
+    if (other != nullptr && other->id != id) return put_off(d, i);
+    const TimeMs submit_ms = job.submit_ms;
+    end_without_pods(d, job);
+    return park(d, d.s.clusters().at(id.cluster()), i, submit_ms);
+  }
+  if (!job.is_parked()) {
+    leave_queue(d, job);
+    d.emit(fact::JobParked{id, Parking::kParked, 0});
+    d.act_on(id);
+  }
+  d.tell(note::OwnerListed{id});
+  if (!job.waits() || has_groups(d, job, i.groups)) return settle(d, id);
+  const auto size = static_cast<std::uint32_t>(pods_in(i.groups));
+  leave_queue(d, job);
+  if (size != job.gang_size) d.emit(fact::GangResized{id, size});
+  d.emit(fact::PodsExpected{id, 0, i.groups});
+  job_changed(d, id);
   settle(d, id);
 }
 
@@ -121,6 +140,27 @@ void unpark(Decision& d, JobId id) {
   settle(d, id);
 }
 
+void expect_again(Decision& d, JobId id) {
+  const state::Job& job = d.s.jobs().at(id);
+  must(job.waits() && job.is_parked() && job.pods_live() == 0, "no pod of a parked job exists");
+  const auto is_known = [&](std::uint32_t rank) {
+    return rank < job.pods.size() && static_cast<bool>(job.pods[rank].shape);
+  };
+  fact::PodsExpected expected{id, 0, {}};
+  bool all = true;
+  for (std::uint32_t rank = 0; rank < job.gang_size; ++rank) {
+    all = all && rank < job.pods.size() && job.pods[rank].is_expected();
+    if (is_known(rank)) {
+      expected.groups.push_back({1, state::shape_of(d.s.fleet(), job.pods[rank])});
+    } else if (rank > 0) {
+      expected.groups.push_back({1, expected.groups.back().shape});
+    }
+  }
+  if (all || expected.groups.size() != job.gang_size) return;
+  leave_queue(d, job);
+  d.emit(std::move(expected));
+}
+
 void decide(Decision& d, const in::OwnerSeen& i) {
   const state::Cluster* const cluster = d.s.clusters().find(i.cluster);
   if (cluster == nullptr) return d.refuse(no_cluster(i.cluster), i.cluster);
@@ -129,8 +169,9 @@ void decide(Decision& d, const in::OwnerSeen& i) {
   if (i.state == ParkedOwner::kParked) {
     if (id) return park_again(d, d.s.jobs().at(id), i);
     if (cluster->mode_of(i.pod.ns) != Mode::kEnforce) return;
-    if (find_gang(d, cluster->id, i.pod) != nullptr) return put_off(d, i);
-    return park(d, *cluster, i);
+    const bool has_pods = find_gang(d, cluster->id, i.pod) != nullptr;
+    if (has_pods || has_pods_apart(d, cluster->id, i.pod)) return put_off(d, i);
+    return park(d, *cluster, i, 0);
   }
   if (!id) return;
   const state::Job& job = d.s.jobs().at(id);
@@ -138,9 +179,7 @@ void decide(Decision& d, const in::OwnerSeen& i) {
   const bool come =
       i.state == ParkedOwner::kResumed && cluster->mode_of(job.ns()) == Mode::kEnforce;
   if (come || !job.awaits_parked_pods() || job.ends_for_good()) return unpark(d, id);
-  // No pods come: the job is over, whether it waits or has a hold.
-  if (!job.waits()) return give_up(d, id, Cause::kCancelled);
-  d.emit(fact::JobMoved{id, JobState::kDone, Cause::kCancelled, {}, JobState::kIncomplete});
+  end_without_pods(d, job);
 }
 
 }  // namespace subak::decide

@@ -64,7 +64,9 @@ struct Pod {
   bool is_live() const { return holds_slot() || (state == PodState::kWaiting && !uid.empty()); }
   // True for an expected pod (fact::PodsExpected). The owner creates such a pod when the pods with
   // lower ranks run. The new pod has a closed gate.
-  bool is_expected() const { return uid.empty() && gate == PodGate::kClosed; }
+  bool is_expected() const {
+    return uid.empty() && gate == PodGate::kClosed && state != PodState::kGone;
+  }
   // True if Subak could place the pod now.
   bool is_ready() const { return state == PodState::kWaiting && gate == PodGate::kClosed; }
   // True if the pod's gate was closed, as far as Subak knows, when the pod's hold was released.

@@ -62,6 +62,10 @@ void Lists::mark(ClusterId id, const std::string& ns) {
   if (ListMarks* const list = writable(id)) list->namespaces.insert(ns);
 }
 
+void Lists::mark_owner(JobId job) {
+  if (ListMarks* const list = writable(job.cluster())) list->parked.insert(job);
+}
+
 void Lists::move_mark(JobId job, std::uint32_t from, std::uint32_t rank) {
   ListMarks* const list = writable(job.cluster());
   if (list == nullptr) return;
@@ -90,6 +94,8 @@ void Lists::check(const Clusters& clusters) const {
     must(clusters.all().contains(id), "a list is of a cluster");
     for (const PodPlace& pod : marks.pods)
       must(pod.job.cluster() == id, "a list names pods of its cluster");
+    for (const JobId job : marks.parked)
+      must(job.cluster() == id, "a list names owners of its cluster");
   }
 }
 

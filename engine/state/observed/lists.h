@@ -28,6 +28,7 @@ struct ListMarks {
   TimeMs begun_ms = 0;
   std::set<NodeId> nodes;
   std::set<PodPlace> pods;
+  std::set<JobId> parked;  // jobs whose parked owner the list has named
   std::set<std::string> namespaces;
 };
 
@@ -54,6 +55,8 @@ class Lists {
   void mark(ClusterId id, NodeId node);
   void mark(ClusterId id, const PodPlace& pod);
   void mark(ClusterId id, const std::string& ns);
+  // Marks the parked owner of the job in the same way.
+  void mark_owner(JobId job);
   // Call it after a pod has moved to a free rank of its job. The pod's mark moves with it. An old
   // mark at the free rank is dropped.
   void move_mark(JobId job, std::uint32_t from, std::uint32_t rank);

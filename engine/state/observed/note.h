@@ -36,7 +36,7 @@ struct ListBegun {
 struct ListEnded {
   ClusterId cluster;
 };
-// NodeListed, NamespaceListed, PodListed: the list in progress has named the object.
+// NodeListed, NamespaceListed, PodListed, OwnerListed: the list in progress has named the object.
 struct NodeListed {
   ClusterId cluster;
   NodeId node;
@@ -48,6 +48,10 @@ struct NamespaceListed {
 struct PodListed {
   ClusterId cluster;
   state::PodPlace pod;
+};
+// The object is the parked owner of the job.
+struct OwnerListed {
+  JobId job;
 };
 // An edge reported a pod on a node that Subak has not seen. The engine decides the report as soon
 // as the node is seen.
@@ -87,8 +91,8 @@ struct UnmanagedPodGone {
 namespace subak {
 
 using Note = std::variant<note::Heard, note::ListBegun, note::ListEnded, note::NodeListed,
-                          note::NamespaceListed, note::PodListed, note::PodBeforeNode,
-                          note::PodNoLongerBeforeNode, note::NewsForgotten, note::NonGpuPodSeen,
-                          note::UnmanagedPodSeen, note::UnmanagedPodGone>;
+                          note::NamespaceListed, note::PodListed, note::OwnerListed,
+                          note::PodBeforeNode, note::PodNoLongerBeforeNode, note::NewsForgotten,
+                          note::NonGpuPodSeen, note::UnmanagedPodSeen, note::UnmanagedPodGone>;
 
 }  // namespace subak

@@ -40,6 +40,7 @@ void Observed::on(const note::ListEnded& n) { lists_.end(n.cluster); }
 void Observed::on(const note::NamespaceListed& n) { lists_.mark(n.cluster, n.ns); }
 void Observed::on(const note::NodeListed& n) { lists_.mark(n.cluster, n.node); }
 void Observed::on(const note::PodListed& n) { lists_.mark(n.cluster, n.pod); }
+void Observed::on(const note::OwnerListed& n) { lists_.mark_owner(n.job); }
 void Observed::on(const note::PodBeforeNode& n) { early_pods_.add(n.cluster, n.pod); }
 void Observed::on(const note::PodNoLongerBeforeNode& n) { early_pods_.drop(n.cluster, n.pod); }
 

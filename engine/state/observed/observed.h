@@ -45,6 +45,7 @@ class Observed {
   void on(const note::NamespaceListed& n);
   void on(const note::NodeListed& n);
   void on(const note::PodListed& n);
+  void on(const note::OwnerListed& n);
   void on(const note::PodBeforeNode& n);
   void on(const note::PodNoLongerBeforeNode& n);
   void on(const note::NewsForgotten& n);
