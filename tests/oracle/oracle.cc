@@ -6,6 +6,7 @@
 #include "tests/oracle/oracle_meters.h"
 #include "tests/oracle/oracle_quota.h"
 #include "tests/oracle/oracle_text.h"
+#include "tests/oracle/parking/oracle_parking.h"
 
 namespace subak::sim {
 namespace {
@@ -38,6 +39,7 @@ void Oracle::saw(const Input& input, const ApplyOutcome& outcome) {
     if (f.time_ms != now_) wrong("a fact of another time than its input");
     if (OracleQuota(*this).is_outside_event(f.body)) ++calm_.events;
     OracleBudgets::note(*this, f.body);
+    OracleParking(*this).note(f.body);
     std::visit([this](const auto& body) { on(body); }, f.body);
   }
   if (!outcome.reply.error) {
@@ -47,6 +49,7 @@ void Oracle::saw(const Input& input, const ApplyOutcome& outcome) {
   OracleBudgets::note_excuses(*this);
   for (const Effect& effect : outcome.effects) judge_effect(effect);
   judge_gangs();
+  OracleParking(*this).judge(input, outcome);
   if (in_pass_ && options_.judge_order) judge_nobody_waits();
   if (in_pass_) judge_promises();
   if (std::holds_alternative<in::Tick>(input.body)) judge_ends();
@@ -100,18 +103,24 @@ bool Oracle::is_stale(const Input& input) const {
 }
 
 void Oracle::on(const fact::ClusterSet& f) {
+  const bool enforced = f.mode == Mode::kEnforce && f.namespaces.empty();
   for (Cluster& c : clusters_) {
-    if (c.id == f.id) return;
+    if (c.id != f.id) continue;
+    c.enforced = enforced;
+    return;
   }
   std::erase_if(clusters_, [&](const Cluster& c) { return c.name == f.name; });  // was removed
   clusters_.push_back({f.id, f.name});
+  clusters_.back().enforced = enforced;
 }
 
 void Oracle::on(const fact::ClusterSynced& f) {
   for (Cluster& c : clusters_) {
     if (c.id != f.id) continue;
     if (f.session < c.session) wrong("a session came back");
-    c = {c.id, c.name, f.synced, f.owned, f.session, c.since};
+    c.synced = f.synced;
+    c.owned = f.owned;
+    c.session = f.session;
   }
 }
 
@@ -256,6 +265,7 @@ void Oracle::on(const fact::JobCreated& f) {
   if (f.submit_ms > now_) wrong(name(f.id, 0) + " was submitted later than now");
   j.submit = f.submit_ms == 0 ? now_ : f.submit_ms;
   j.awaits_resume = f.waits.awaits_resume;
+  j.last.parking = f.waits.parking;
   judge_drain(f);
   for (const Job& other : jobs_) {
     const bool same = other.gang && other.id.cluster() == f.id.cluster() && other.name == f.name &&
@@ -267,20 +277,6 @@ void Oracle::on(const fact::JobCreated& f) {
   jobs_.push_back(std::move(j));
 }
 
-void Oracle::on(const fact::PodAdded& f) {
-  Job* const j = job(f.job);
-  if (j->pods.size() <= f.rank) j->pods.resize(f.rank + 1);
-  if (j->pods[f.rank].live) wrong(name(f.job, f.rank) + " comes where another pod is");
-  const bool kept = j->pods[f.rank].expected && slot(f.job, f.rank) != nullptr;
-  const PodShape& shape = kept ? j->pods[f.rank].shape : f.shape;
-  j->pods[f.rank] = {PodShape(shape),    true,  f.controlled, f.gate,
-                     !f.dispute.empty(), false, f.order};
-  j->until = 0;
-  if (!f.bound) return;
-  if (f.bound_at_ms > now_) wrong(name(f.job, f.rank) + " was bound later than now");
-  open(*j, f.rank, f.slot, true, f.bound_at_ms);
-}
-
 void Oracle::on(const fact::JobMoved& f) {
   Job* const j = job(f.id);
   if (f.to == JobState::kQueued && j->origin == JobOrigin::kPods) {
@@ -290,14 +286,6 @@ void Oracle::on(const fact::JobMoved& f) {
     wrong(name(f.id, 0) + " is done with pods that live");
   j->until = 0;
   move(*j, f.to);
-}
-
-void Oracle::join(Job& j) {
-  j.request.groups.clear();
-  const std::size_t ranks = std::min<std::size_t>(j.gang_size, j.pods.size());
-  for (std::size_t rank = 0; rank < ranks; ++rank) {
-    j.request.groups.push_back({1, j.pods[rank].shape});
-  }
 }
 
 void Oracle::on(const fact::PodChanged& f) {
@@ -331,6 +319,7 @@ void Oracle::on(const fact::AttemptStarted& f) {
   j->started = now_;
   j->overruns = 0;
   j->attempt = f.attempt;
+  j->last.had_pod = live(*j) > 0;
   j->until = f.until_ms;
   for (std::uint32_t rank = 0; rank < f.slots.size(); ++rank) {
     open(*j, rank, f.slots[rank], false, now_);

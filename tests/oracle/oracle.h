@@ -23,6 +23,9 @@
 //                     complete. A job whose attempt ended waits again exactly if pods are left or
 //                     still come. Subak never ends a pod whose gate is closed, unless a person, a
 //                     time limit or a budget asks for it.
+//   parked owners     A job of an owner that is parked expects all its pods and has none. It goes
+//                     through the states of docs/design/0119. No pod of such an owner becomes a
+//                     second job while the job lacks pods.
 //   the sums          For each account: held and running GPUs, usage, decayed usage and surplus.
 //                     After a move of an account or a change of the half-life, these are the sums
 //                     of a tree that had the present place and half-life from the start.
@@ -74,6 +77,7 @@ class Oracle {
   friend class OracleBudgets;
   friend class OracleLimits;
   friend class OracleMeters;
+  friend class OracleParking;
   friend class OracleQuota;
   // A rate in milli-GPU that begins at `t`. A change may be reported late, so each change also has
   // the number of edits in Calm::meter_edits that came before it.
@@ -190,12 +194,14 @@ class Oracle {
     DurationMs limit = 0;
     TimeMs started = 0;
     std::uint32_t overruns = 0;
-    // What the oracle remembers of the job's last attempts.
+    // What the oracle remembers of the job's last attempts and of its owner.
     struct Last {
       Cause ended = Cause::kNone;  // the cause of the end of its last attempt
       std::uint64_t taken_at = 0;  // Calm::events when it was preempted last; 0: never
       bool late = false;           // it was asked to end, and the deadline for that has passed
       Cause ill = Cause::kNone;    // the first cause in this attempt with which a pod was lost
+      Parking parking = Parking::kNone;
+      bool had_pod = false;  // since the attempt began; while it waits: since it was parked
     };
     Last last;
   };
@@ -219,7 +225,9 @@ class Oracle {
     std::string name;
     bool synced = false, owned = false;
     std::uint64_t session = 0;
-    TimeMs since = 0;  // no edge has reported its events since then; 0: an edge reports them
+    TimeMs since = 0;       // no edge has reported its events since then; 0: an edge reports them
+    bool enforced = false;  // all its namespaces have the mode enforce
+    std::set<std::string> named{};  // the owners that were reported parked since its list began
   };
   // The next job at or below an account. `within`: the job is within quota. `close`: the oracle
   // cannot tell whether this job or another comes first, for example because of rounding.

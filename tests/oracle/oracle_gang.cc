@@ -6,6 +6,7 @@
 #include "tests/oracle/oracle_limits.h"
 #include "tests/oracle/oracle_quota.h"
 #include "tests/oracle/oracle_text.h"
+#include "tests/oracle/parking/oracle_parking.h"
 
 namespace subak::sim {
 namespace {
@@ -108,6 +109,37 @@ void Oracle::judge_start(const Job& j, const fact::AttemptStarted& f) {
   if (j.origin == JobOrigin::kPods && !is_whole(j)) wrong(name(f.id) + " started in part");
 }
 
+void Oracle::on(const fact::PodAdded& f) {
+  Job* const j = job(f.job);
+  if (j->pods.size() <= f.rank) j->pods.resize(f.rank + 1);
+  if (j->pods[f.rank].live) wrong(name(f.job, f.rank) + " comes where another pod is");
+  const bool kept = j->pods[f.rank].expected && slot(f.job, f.rank) != nullptr;
+  const PodShape& shape = kept ? j->pods[f.rank].shape : f.shape;
+  j->pods[f.rank] = {PodShape(shape),    true,  f.controlled, f.gate,
+                     !f.dispute.empty(), false, f.order};
+  j->last.had_pod = j->last.had_pod || f.rank < j->gang_size;
+  if (waits(j->state)) j->until = 0;
+  if (kept) {
+    if (f.until_ms != std::max(j->until, now_ + policy_.hold_ms))
+      wrong(name(f.job, f.rank) + " has another time to be bound");
+    j->until = f.until_ms;
+  }
+  // Until its first pod comes, the job of one pod has the name of its parked owner.
+  const bool alone = j->origin == JobOrigin::kPods && !j->gang && !j->runs_on;
+  if (alone && f.rank < j->gang_size) j->name = f.name;
+  if (!f.bound) return;
+  if (f.bound_at_ms > now_) wrong(name(f.job, f.rank) + " was bound later than now");
+  open(*j, f.rank, f.slot, true, f.bound_at_ms);
+}
+
+void Oracle::join(Job& j) {
+  j.request.groups.clear();
+  const std::size_t ranks = std::min<std::size_t>(j.gang_size, j.pods.size());
+  for (std::size_t rank = 0; rank < ranks; ++rank) {
+    j.request.groups.push_back({1, j.pods[rank].shape});
+  }
+}
+
 // An expected pod goes only if its inferred gang runs on without it, and is expected no more. When
 // it comes it is a job of its own, or a member of the gang that waits again (docs/design/0073).
 void Oracle::on(const fact::PodGone& f) {
@@ -135,6 +167,7 @@ void Oracle::on(const fact::PodSeated& f) {
   if (!waits(j->state)) wrong(name(f.job) + " changes its members while it has a place");
   j->pods[f.rank] = j->pods[f.from];
   j->pods[f.from].live = false;
+  j->last.had_pod = true;
 }
 
 void Oracle::on(const fact::PodsRanked& f) {
@@ -191,6 +224,12 @@ bool Oracle::in_system_namespace(const Job& j) const {
 void Oracle::on(const fact::GangEmptied& f) {
   Job* const j = job(f.id);
   if (live(*j) > 0) wrong(name(f.id) + " is said to be empty");
+  if (j->last.parking == Parking::kParked)
+    wrong(name(f.id) + " waits for pods that its owner may not make");
+  const auto its = [&](const Cluster& c) { return c.id == f.id.cluster(); };
+  const TimeMs since = std::find_if(clusters_.begin(), clusters_.end(), its)->since;
+  if (f.until_ms != (since != 0 ? since : now_) + limits::kGangReturnMs)
+    wrong(name(f.id) + " waits for its pods for another time");
   j->until = f.until_ms;
 }
 
@@ -204,11 +243,13 @@ void Oracle::on(const fact::GangResized& f) {
 void Oracle::on(const fact::PodsExpected& f) {
   Job* const j = job(f.job);
   if (!waits(j->state)) wrong(name(f.job) + " expects somebody though it has a place");
+  if (f.first == 0) j->last.had_pod = live(*j) > 0;
   std::uint32_t rank = f.first;
   for (const PodGroup& group : f.groups) {
     for (std::uint32_t i = 0; i < group.count; ++i, ++rank) {
       if (j->pods.size() <= rank) j->pods.resize(rank + 1);
-      if (rank == 0) wrong(name(f.job) + " expects the first of all");
+      if (rank == 0 && j->last.parking != Parking::kParked)
+        wrong(name(f.job) + " expects the first of all");
       if (j->pods[rank].live) continue;
       j->pods[rank] = {group.shape, false, false, PodGate::kClosed, false, true};
     }
@@ -226,6 +267,8 @@ void Oracle::judge_end(const Job& j, const fact::AttemptEnded& f) {
             f.cause != Cause::kVanished;
   } else if (j.origin != JobOrigin::kPods) {
     again = false;
+  } else if (live(j) == 0 && OracleParking::awaits_pods(j)) {
+    // The owner creates the pods yet.
   } else if (live(j) == 0) {
     const bool remade =
         std::any_of(j.pods.begin(), ranks_end(j), [](const Pod& p) { return p.controlled; });
@@ -271,13 +314,16 @@ void Oracle::judge_gangs() {
     const bool more = std::any_of(ranks_end(j), j.pods.end(), [](const Pod& p) { return p.live; });
     for (std::uint32_t rank = 0; rank < j.pods.size(); ++rank) {
       const bool kept = j.pods[rank].expected && slot(j.id, rank) != nullptr;
-      if (kept && (j.state != JobState::kStarting || live(j) == 0)) {
+      const bool none = live(j) == 0 && !OracleParking::awaits_pods(j);
+      if (kept && (j.state != JobState::kStarting || none)) {
         wrong(name(j.id) + " keeps a place for nobody");
       }
     }
     if (waits(j.state) && room && more)
       wrong(name(j.id) + " lets a member wait behind a free rank");
-    if (waits(j.state) && live(j) == 0 && j.until == 0) wrong(name(j.id) + " waits for nobody");
+    const bool parked = j.last.parking == Parking::kParked && is_whole(j);
+    if (waits(j.state) && live(j) == 0 && j.until == 0 && !parked)
+      wrong(name(j.id) + " waits for nobody");
   }
 }
 

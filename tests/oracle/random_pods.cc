@@ -4,6 +4,24 @@
 #include "tests/oracle/random_world.h"
 
 namespace subak::sim {
+namespace {
+
+// Makes a member contradict its gang.
+void disagree(Rng& rng, PodRecord& pod) {
+  if (rng.percent(50)) {
+    ++pod.gang_size;
+  } else {
+    pod.terms.topology = pod.terms.topology == Topology::kNode ? Topology::kAny : Topology::kNode;
+  }
+}
+
+PodShape non_gpu_shape(Rng& rng) {
+  PodShape s;
+  s.cpu_milli = rng.between(1, 20) * 100;
+  return s;
+}
+
+}  // namespace
 
 PodShape RandomWorld::shape() {
   PodShape s;
@@ -34,15 +52,6 @@ PodShape RandomWorld::shape() {
   return s;
 }
 
-// Makes a member contradict its gang.
-void RandomWorld::disagree(PodRecord& pod) {
-  if (rng_.percent(50)) {
-    ++pod.gang_size;
-  } else {
-    pod.terms.topology = pod.terms.topology == Topology::kNode ? Topology::kAny : Topology::kNode;
-  }
-}
-
 // The owner of a gang's pods, some of which may exist, says that the others come later.
 in::Body RandomWorld::gang_seen() {
   if (unfinished_.empty()) return in::Pass{};
@@ -66,52 +75,59 @@ void RandomWorld::add_segments(PodRecord& pod) {
   pod.terms.balanced = may_balance(pod.terms.topology, pod.terms.segment) && rng_.percent(40);
 }
 
-in::Body RandomWorld::new_pod() {
+// Returns some pod of those that have to come.
+in::PodSeen RandomWorld::next_pod() {
   constexpr std::size_t kRemembered = 8;
-  const auto next = [this] {
-    std::swap(unfinished_[rng_.below(unfinished_.size())], unfinished_.back());
-    in::PodSeen seen = std::move(unfinished_.back());
-    unfinished_.pop_back();
-    seen.pod.foreign_gates = rng_.percent(5);
-    records_[seen.pod.uid] = seen.pod;
-    gated_.push_back(seen);
-    if (gated_.size() > kRemembered) gated_.erase(gated_.begin());
-    return seen;
-  };
-  if (!unfinished_.empty() && rng_.percent(75)) return next();
-  in::PodSeen seen;
-  seen.cluster = "watched";
+  std::swap(unfinished_[rng_.below(unfinished_.size())], unfinished_.back());
+  in::PodSeen seen = std::move(unfinished_.back());
+  unfinished_.pop_back();
+  seen.pod.foreign_gates = rng_.percent(5);
+  records_[seen.pod.uid] = seen.pod;
+  gated_.push_back(seen);
+  if (gated_.size() > kRemembered) gated_.erase(gated_.begin());
+  return seen;
+}
+
+// Returns what the pods of a gang, or a pod alone, have in common. `name`: of the gang or the pod.
+PodRecord RandomWorld::some_record(const std::string& account, const std::string& name) {
+  PodRecord pod;
+  pod.ns = rng_.percent(3) ? "late" : "ns-" + account;
+  pod.gang_size = rng_.percent(50) ? 1 : static_cast<std::uint32_t>(rng_.between(2, 4));
+  if (pod.gang_size > 1 || rng_.percent(50)) pod.gang = name;
+  if (rng_.percent(50)) pod.owner = "owner-" + name;
+  pod.shape = shape();
+  pod.terms.compute_domain = !options_.plain && serial_ % 4 == 0;
+  pod.terms.not_preemptible = serial_ % 7 == 0;
+  if (!options_.plain && !pod.gang.empty()) {
+    pod.replaced_alone = serial_ % 3 == 0;
+    pod.size_of_owner = serial_ % 2 == 0;
+  }
+  if (!options_.plain && pod.gang_size > 1 && rng_.percent(25)) add_segments(pod);
+  pod.gated = !rng_.percent(3);
+  pod.controlled = rng_.percent(70);
+  if (rng_.percent(50)) pod.user = "u" + std::to_string(rng_.below(3));
+  if (rng_.percent(20)) pod.priority = 10;
+  if (options_.has_classes() && serial_ % 3 != 0)
+    pod.priority_class = pod.priority != 0 ? "prod" : "batch";
+  if (rng_.percent(30)) pod.time_limit_ms = some_limit();
+  if (rng_.percent(30)) pod.created_at_ms = now_ - rng_.between(0, 10 * kMinuteMs);
+  return pod;
+}
+
+in::Body RandomWorld::new_pod() {
+  if (!unfinished_.empty() && rng_.percent(75)) return next_pod();
   const std::string account = some_account();
   const std::string name = "pod-" + std::to_string(++serial_);
-  seen.pod.ns = rng_.percent(3) ? "late" : "ns-" + account;
-  seen.pod.gang_size = rng_.percent(50) ? 1 : static_cast<std::uint32_t>(rng_.between(2, 4));
-  if (seen.pod.gang_size > 1 || rng_.percent(50)) seen.pod.gang = name;
-  if (rng_.percent(50)) seen.pod.owner = "owner-" + name;
-  seen.pod.shape = shape();
-  seen.pod.terms.compute_domain = !options_.plain && serial_ % 4 == 0;
-  seen.pod.terms.not_preemptible = serial_ % 7 == 0;
-  if (!options_.plain && !seen.pod.gang.empty()) {
-    seen.pod.replaced_alone = serial_ % 3 == 0;
-    seen.pod.size_of_owner = serial_ % 2 == 0;
-  }
-  if (!options_.plain && seen.pod.gang_size > 1 && rng_.percent(25)) add_segments(seen.pod);
-  seen.pod.gated = !rng_.percent(3);
-  seen.pod.controlled = rng_.percent(70);
-  if (rng_.percent(50)) seen.pod.user = "u" + std::to_string(rng_.below(3));
-  if (rng_.percent(20)) seen.pod.priority = 10;
-  if (options_.has_classes() && serial_ % 3 != 0)
-    seen.pod.priority_class = seen.pod.priority != 0 ? "prod" : "batch";
-  if (rng_.percent(30)) seen.pod.time_limit_ms = some_limit();
-  if (rng_.percent(30)) seen.pod.created_at_ms = now_ - rng_.between(0, 10 * kMinuteMs);
+  in::PodSeen seen{"watched", some_record(account, name)};
   for (std::uint32_t rank = 0; rank < seen.pod.gang_size; ++rank) {
     seen.pod.rank = static_cast<std::int32_t>(rank);
     seen.pod.name = name + "-" + std::to_string(rank);
     seen.pod.uid = "uid-" + std::to_string(++serial_);
     unfinished_.push_back(seen);
-    if (seen.pod.gang_size > 1 && rng_.percent(3)) disagree(unfinished_.back().pod);
+    if (seen.pod.gang_size > 1 && rng_.percent(3)) disagree(rng_, unfinished_.back().pod);
     if (seen.pod.terms.segment > 0 && rng_.percent(3)) unfinished_.back().pod.rank = -1;
   }
-  return next();
+  return next_pod();
 }
 
 // A person narrows the request of a pod, which may have lost its gate or ended meanwhile.
@@ -168,7 +184,8 @@ void RandomWorld::gone(JobId job, std::uint32_t rank, Cause cause) {
   if (record != records_.end()) {
     PodRecord again = record->second;
     records_.erase(record);
-    const bool remade = again.controlled && !again.gang.empty() && cause != Cause::kFinished;
+    const bool remade = again.controlled && !again.gang.empty() && cause != Cause::kFinished &&
+                        !owners_.is_suspended(again.owner);
     if (remade && rng_.percent(70)) {
       again.uid = "uid-" + std::to_string(++serial_);
       again.gated = true;
@@ -204,7 +221,7 @@ in::Body RandomWorld::foreign_pod() {
   seen.pod.ns = rng_.percent(70) ? "ns-" + some_account() : rng_.percent(50) ? "late" : "nobodys";
   seen.pod.name = "foreign-" + std::to_string(++serial_);
   seen.pod.uid = "uid-" + std::to_string(serial_);
-  seen.pod.shape = rng_.percent(30) ? non_gpu_shape() : shape();
+  seen.pod.shape = rng_.percent(30) ? non_gpu_shape(rng_) : shape();
   seen.pod.terms.compute_domain = serial_ % 4 == 0;
   seen.pod.terms.not_preemptible = serial_ % 7 == 0;
   seen.pod.node = node_name(1 + 2 * rng_.below(8));
@@ -219,12 +236,6 @@ in::Body RandomWorld::foreign_pod() {
     records_[seen.pod.uid] = seen.pod;
   }
   return seen;
-}
-
-PodShape RandomWorld::non_gpu_shape() {
-  PodShape s;
-  s.cpu_milli = rng_.between(1, 20) * 100;
-  return s;
 }
 
 // A non-GPU pod ends, in either way that an end is reported, or is reported once more.
@@ -294,6 +305,7 @@ in::Body RandomWorld::end_pod(const Pod& pod) {
 }
 
 void RandomWorld::open_gate(const Effect& effect) {
+  owners_.saw(effect);
   for (const EffectPod& pod : effect.pods) {
     const auto known = std::find_if(pods_.begin(), pods_.end(), [&](const Pod& p) {
       return p.job == effect.job && p.rank == pod.rank;

@@ -122,7 +122,8 @@ void RandomWorld::choose_rules(Policy& policy) const {
     policy.priority_classes = {
         {"batch", -10, false, {}}, {"prod", 10, true, {}}, {"test", 0, false, {}}};
   }
-  policy.gangs.clique_gangs = static_cast<std::uint32_t>(options_.seed % 5 < 4 ? 1 : options_.seed % 3);
+  policy.gangs.clique_gangs =
+      static_cast<std::uint32_t>(options_.seed % 5 < 4 ? 1 : options_.seed % 3);
   policy.gangs.keep_whole = static_cast<std::uint32_t>((options_.seed + serial_) % 3);
 }
 
@@ -242,6 +243,7 @@ in::Body RandomWorld::choose() {
   if (moves_.is_changing() && rng_.percent(2)) return moves_.end_of_change(rng_);
   const bool has_moves = options_.seed % 2 == 0 || options_.has_budgets();
   if (has_moves && rng_.percent(2)) return moves_.some_move(rng_);
+  if (options_.has_parking() && rng_.percent(12)) return owners_.some_event(*this);
   const std::uint64_t dice = rng_.below(1000);
   if (dice < 170) return crowded ? advance_pod() : submit();
   if (dice < 270) return crowded && unfinished_.empty() ? advance_pod() : new_pod();
@@ -450,6 +452,7 @@ in::Body RandomWorld::list_again() {
   for (const auto& [uid, record] : records_) {
     if (!rng_.percent(5)) planned_.push_back(say_again(record));
   }
+  owners_.plan_list(*this);
   planned_.emplace_back(in::ListComplete{"watched"});
   const char* const kUids[] = {"", "8f6b", "8f6b", "8f6b", "another"};
   return in::ListBegin{"watched", kUids[rng_.below(std::size(kUids))]};
@@ -460,19 +463,19 @@ std::uint64_t RandomWorld::some_session(const in::Body& body) {
   const std::string* cluster = observed_cluster(body);
   if (cluster == nullptr || *cluster != "watched" || rng_.percent(50)) return kAnySession;
   if (rng_.percent(4)) return kNoSession;
-  if (rng_.percent(6) && session_ > 1) return 1 + rng_.below(session_ - 1);
-  return session_ + (std::holds_alternative<in::ListBegin>(body) ? 1 + rng_.below(3) : 0);
+  if (rng_.percent(6) && session_.newest > 1) return 1 + rng_.below(session_.newest - 1);
+  return session_.newest + (std::holds_alternative<in::ListBegin>(body) ? 1 + rng_.below(3) : 0);
 }
 
 void RandomWorld::saw(const Input& input, const ApplyOutcome& outcome) {
   const bool taken = !outcome.reply.error;
-  if (taken && std::holds_alternative<in::ListBegin>(input.body)) listing_ = true;
-  if (taken && std::holds_alternative<in::ListComplete>(input.body)) listing_ = false;
+  if (taken && std::holds_alternative<in::ListBegin>(input.body)) session_.listing = true;
+  if (taken && std::holds_alternative<in::ListComplete>(input.body)) session_.listing = false;
   for (const Fact& fact : outcome.facts) {
     moves_.saw(fact);
     note_pods(fact);
     if (const auto* synced = std::get_if<fact::ClusterSynced>(&fact.body)) {
-      session_ = std::max(session_, synced->session);
+      session_.newest = std::max(session_.newest, synced->session);
     } else if (const auto* created = std::get_if<fact::JobCreated>(&fact.body)) {
       jobs_.push_back(created->id);
     } else if (const auto* moved = std::get_if<fact::JobMoved>(&fact.body)) {

@@ -15,6 +15,7 @@
 
 #include "engine/engine.h"
 #include "sim/read/rng.h"
+#include "tests/oracle/parking/random_owners.h"
 #include "tests/oracle/random_moves.h"
 
 namespace subak::sim {
@@ -31,10 +32,15 @@ class RandomWorld {
     bool beside = false;
     // True: the half-life changes while there is usage.
     bool half_lives = false;
+    // False: no owners wait suspended, whatever the seed is.
+    bool parking = true;
     // True if the policy of this world has priority classes: in a quarter of the worlds.
     bool has_classes() const { return !plain && seed % 4 == 1; }
     // True if the accounts of this world have budgets.
     bool has_budgets() const { return seed % 8 == 5 || seed % 16 == 6; }
+    // True if some owners of pods wait suspended (in::OwnerSeen). One of 16 such worlds has priority
+    // classes, since all others with parking have none.
+    bool has_parking() const { return parking && (seed % 4 >= 2 || seed % 16 == 13); }
   };
   explicit RandomWorld(Options options);
 
@@ -42,11 +48,12 @@ class RandomWorld {
   // tick.
   Input next(std::optional<TimeMs> deadline);
   // True if the world is neither setting up nor inside a list of a cluster.
-  bool quiet() const { return planned_.empty() && !listing_; }
+  bool quiet() const { return planned_.empty() && !session_.listing; }
   // Reads the engine's outcome of the input.
   void saw(const Input& input, const ApplyOutcome& outcome);
 
  private:
+  friend class RandomOwners;
   struct Pod {
     JobId job;
     std::uint32_t rank = 0;
@@ -73,7 +80,8 @@ class RandomWorld {
   JobId some_job();
   // random_pods.cc: inputs about pods
   in::Body new_pod();
-  void disagree(PodRecord& pod);
+  in::PodSeen next_pod();
+  PodRecord some_record(const std::string& account, const std::string& name);
   void add_segments(PodRecord& pod);
   in::Body gang_seen();
   in::Body changed_pod();
@@ -85,13 +93,11 @@ class RandomWorld {
   in::Body advance_pod();
   in::Body end_pod(const Pod& pod);
   PodShape shape();
-  PodShape non_gpu_shape();
   PodRef ref(const Pod& pod);
   void open_gate(const Effect& effect);
   void note_pods(const Fact& fact);
   void gone(JobId job, std::uint32_t rank, Cause cause);
   void forget(JobId job, std::optional<std::uint32_t> rank, bool only_open);
-
   Options options_;
   Rng rng_;
   TimeMs now_;
@@ -108,14 +114,18 @@ class RandomWorld {
   std::map<std::pair<JobId, std::uint32_t>, std::string> seats_;
   std::optional<Input> last_;
   std::uint64_t serial_ = 0;
-  bool listing_ = false;
-  std::uint64_t session_ = 0;  // the newest session of the watched cluster
+  struct Session {
+    bool listing = false;
+    std::uint64_t newest = 0;  // of the watched cluster
+  };
+  Session session_;
   struct Pace {
     std::size_t until_pass = 3;
     std::size_t most_jobs = 0;  // at once, in a plain world
   };
   Pace pace_;
   RandomMoves moves_;
+  RandomOwners owners_;
 };
 
 }  // namespace subak::sim

@@ -36,6 +36,14 @@ struct Played {
     for (const PodRow& pod : job->pods) {
       apply(in::PodGone{row.cluster, {pod.uid, row.id, pod.rank}, 0, Cause::kFinished});
     }
+    // If the job is parked, it has the name of its owner, or of a pod "own-OWNER-RANK".
+    in::OwnerSeen gone{row.cluster, ParkedOwner::kGone, {}, {}};
+    gone.pod.ns = row.name.substr(0, row.name.find('/'));
+    gone.pod.name = row.name.substr(row.name.find('/') + 1);
+    if (gone.pod.name.starts_with("own-"))
+      gone.pod.name = gone.pod.name.substr(0, gone.pod.name.find('-', 4));
+    gone.pod.uid = gone.pod.owner = "uid-" + gone.pod.name;
+    apply(gone);
   }
 
   RandomWorld world;

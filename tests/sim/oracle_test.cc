@@ -7,6 +7,8 @@
 #include <sys/resource.h>
 
 #include <algorithm>
+#include <map>
+#include <utility>
 
 #include "random_states.h"
 #include "tests/oracle/random_world.h"
@@ -118,7 +120,7 @@ TEST(Oracle, SeesStartsBesideCliquesThatAreLeftToGangs) {
 // Moves in worlds with budgets, their undos, and changes of the half-life.
 TEST(Oracle, SeesMovesAndChangesOfTheHalfLife) {
   int moves = 0, undos = 0, meanwhile = 0, begun = 0, ended = 0;
-  for (const std::uint64_t seed : {5, 6, 13, 22}) {
+  for (const std::uint64_t seed : {5, 6, 13, 21, 22, 37, 53, 69}) {
     RandomWorld world({seed, seed % 2 == 0, false, true});
     Engine engine;
     bool changes = false;
@@ -144,6 +146,44 @@ TEST(Oracle, SeesMovesAndChangesOfTheHalfLife) {
   EXPECT_GT(meanwhile, 5);
   EXPECT_GT(begun, 10);
   EXPECT_GT(ended, 10);
+}
+
+// Parked owners that are resumed at their turn and before it, that come back, and whose pods differ
+// from their template.
+TEST(Oracle, SeesParkedOwners) {
+  std::size_t parked = 0, at_turn = 0, before = 0, again = 0, filled = 0, misfits = 0;
+  for (const std::uint64_t seed : {2, 3, 6, 7, 13, 14}) {
+    RandomWorld world({seed, seed % 2 == 0});
+    Engine engine;
+    std::map<JobId, Parking> jobs;
+    for (int i = 0; i < 5000; ++i) {
+      const Input input = world.next(engine.next_deadline());
+      const ApplyOutcome outcome = engine.apply(input);
+      world.saw(input, outcome);
+      for (const Fact& fact : outcome.facts) {
+        if (const auto* const made = std::get_if<fact::JobCreated>(&fact.body)) {
+          if (made->waits.parking == Parking::kNone) continue;
+          jobs[made->id] = made->waits.parking;
+          ++parked;
+        } else if (const auto* const pod = std::get_if<fact::PodAdded>(&fact.body)) {
+          filled += pod->until_ms != 0 && jobs.contains(pod->job) ? 1 : 0;
+        } else if (const auto* const moved = std::get_if<fact::JobParked>(&fact.body)) {
+          const bool starts = engine.job(moved->id, false)->state == JobState::kStarting;
+          const bool news = std::exchange(jobs.at(moved->id), moved->to) != moved->to;
+          misfits += moved->until_ms != 0 ? 1 : 0;
+          again += news && moved->to == Parking::kParked ? 1 : 0;
+          if (!news || moved->to != Parking::kResumed) continue;
+          ++(starts ? at_turn : before);
+        }
+      }
+    }
+  }
+  EXPECT_GT(parked, 200u);
+  EXPECT_GT(at_turn, 40u);
+  EXPECT_GT(before, 20u);
+  EXPECT_GT(again, 20u);
+  EXPECT_GT(filled, 60u);
+  EXPECT_GT(misfits, 10u);
 }
 
 // Inputs as in tests/scenarios, with a cluster, an account and a node of 8 GPUs before them.
@@ -244,6 +284,18 @@ TEST(Oracle, NoticesWrongFacts) {
                 if (r && !r->slots.empty()) return r->slots[0].milligpu += 1000, true;
               }
               return false;
+            }),
+            0u);
+  EXPECT_GT(mistakes_with([](ApplyOutcome& o) {
+              return std::erase_if(o.facts, [](const Fact& f) {
+                       return std::holds_alternative<fact::JobParked>(f.body);
+                     }) > 0;
+            }),
+            0u);
+  EXPECT_GT(mistakes_with([](ApplyOutcome& o) {
+              return std::erase_if(o.effects, [](const Effect& e) {
+                       return e.kind == EffectKind::kOpenGate && !e.owner.empty();
+                     }) > 0;
             }),
             0u);
 }
