@@ -32,13 +32,15 @@ class RandomWorld {
     bool beside = false;
     // True: the half-life changes while there is usage.
     bool half_lives = false;
+    // False: no owners wait suspended, whatever the seed is.
+    bool parking = true;
     // True if the policy of this world has priority classes: in a quarter of the worlds.
     bool has_classes() const { return !plain && seed % 4 == 1; }
     // True if the accounts of this world have budgets.
     bool has_budgets() const { return seed % 8 == 5 || seed % 16 == 6; }
     // True if some owners of pods wait suspended (in::OwnerSeen). One of 16 such worlds has priority
     // classes, since all others with parking have none.
-    bool has_parking() const { return seed % 4 >= 2 || seed % 16 == 13; }
+    bool has_parking() const { return parking && (seed % 4 >= 2 || seed % 16 == 13); }
   };
   explicit RandomWorld(Options options);
 

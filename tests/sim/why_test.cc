@@ -67,7 +67,9 @@ void in_random_states(bool after_a_pass, Visit&& visit, bool fifo = false) {
   const std::uint64_t first = setting("SUBAK_WHY_SEED", 20001);
   for (std::uint64_t state = 0; state < states;) {
     const std::uint64_t seed = first + state;
-    RandomWorld world({.seed = seed, .plain = seed % 40 == 1, .beside = seed % 80 == 21});
+    // The test does not know how to help a job whose owner waits suspended.
+    RandomWorld world(
+        {.seed = seed, .plain = seed % 40 == 1, .beside = seed % 80 == 21, .parking = false});
     Engine engine;
     for (int part = 0; part < kStatesPerWorld && state < states; ++part, ++state) {
       bool passed = false;

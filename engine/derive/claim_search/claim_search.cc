@@ -368,7 +368,12 @@ std::optional<ClaimFound> finish(const State& s, WhatIf& what_if, const state::J
 
 }  // namespace
 
-ClaimSearch::ClaimSearch(const State& s, Search& search) : s_(s), search_(search) {}
+ClaimSearch::ClaimSearch(const State& s, Search& search) : s_(s), search_(search) {
+  const auto& products = s.fleet().products();
+  for (ProductId::rep p = 1; p <= products.size(); ++p) products_.emplace_back(p);
+  std::sort(products_.begin(), products_.end(),
+            [&](ProductId a, ProductId b) { return products.name(a) < products.name(b); });
+}
 ClaimSearch::~ClaimSearch() = default;
 
 ClaimSearch::Pool& ClaimSearch::pool(ClusterId cluster, ProductId product) {
@@ -439,8 +444,8 @@ std::optional<ClaimFound> ClaimSearch::find(const state::Job& job) {
   const ProductId only = state::only_product(s_.fleet(), s_.fleet().request(job.shape));
   // Returns the first claim that `find_on` finds, over the products that the job may use.
   const auto first_of = [&](const auto& find_on) -> std::optional<ClaimFound> {
-    for (ProductId::rep p = 1; p <= s_.fleet().products().size(); ++p) {
-      const ProductDemand demand{ProductId(p), need};
+    for (const ProductId product : products_) {
+      const ProductDemand demand{product, need};
       if (only && demand.first != only) continue;
       if (auto found = find_on(demand, reach_of(s_, job.leaf, {&demand, 1}))) return found;
     }

@@ -33,7 +33,7 @@ struct ClaimFound {
 class ClaimSearch {
  public:
   // While the object exists, the state may change only by claims, and each claim must be passed to
-  // follow(). O(1).
+  // follow(). O(products x log products).
   ClaimSearch(const State& s, Search& search);
   ~ClaimSearch();
 
@@ -80,6 +80,8 @@ class ClaimSearch {
 
   const State& s_;
   Search& search_;
+  // All GPU products by name. A restored engine may have other numbers for them.
+  std::vector<ProductId> products_;
   // The reserved nodes by end of the job; made for the first claimant.
   std::optional<ReservedUntil> firm_;
   std::map<std::pair<ClusterId, ProductId>, std::unique_ptr<Pool>> pools_;
