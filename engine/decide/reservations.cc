@@ -180,12 +180,14 @@ Reserving reserve(Decision& d, const state::Job& job, PassMemory& memory) {
   if (!memory.refused.insert(asked).second || !d.search.fits_empty_fleet(job.shape))
     return Reserving::kNothing;
   auto start = best_start(d, job);
-  if (!start || (any_small && start->nodes.size() == 1)) return Reserving::kNothing;
+  if (!start) return Reserving::kNothing;
+  const bool is_second_small = any_small && start->nodes.size() == 1;
   const bool stopped = derive::stopped_on(d.s, job, start->nodes, Asking::kAmounts).has_value();
   // If the nodes are free, the job has no placement there, and the end of no other job would help.
-  if (stopped || !derive::FreeFor(d.s, job, start->start_ms).is_held(start->nodes)) {
-    memory.refused.erase(asked);  // a start may change either
-    return stopped ? Reserving::kStopped : Reserving::kNothing;
+  if (is_second_small || stopped ||
+      !derive::FreeFor(d.s, job, start->start_ms).is_held(start->nodes)) {
+    memory.refused.erase(asked);  // the start of a job may change each of these
+    return stopped && !is_second_small ? Reserving::kStopped : Reserving::kNothing;
   }
   const auto is_estimated = [](const Reservation& r) { return r.estimated; };
   if (start->estimated && std::any_of(theirs.begin(), theirs.end(), is_estimated))
