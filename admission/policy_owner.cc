@@ -7,6 +7,8 @@
 // training-operator v1 and mpi-operator v2beta1 (runPolicy.suspend), trainer v1alpha1, kuberay
 // ray.io/v1.
 #include <algorithm>
+#include <set>
+#include <string>
 
 #include "admission/policy_parts.h"
 #include "core/error.h"
@@ -35,6 +37,7 @@ struct Template {
   std::string pointer;  // of the template, "/spec/template"
   Pod pod;
   std::int64_t copies = 1;  // how many pods are made from it
+  Marks marks{};            // of the template, and of the owner where the template has none
 };
 
 // The fields of an owner's spec that the policy needs.
@@ -163,10 +166,10 @@ std::optional<Decision> gang_not_entitled(const Context& c, const Found& found) 
 }
 
 void stamp_template(const Template& t, const std::string& user, std::uint32_t gang,
-                    const Marks& marks, PatchWriter& patch) {
+                    PatchWriter& patch) {
   Stamps labels, annotations;
-  if (!marks.account.empty()) stamp_note(t.pod, names::kAccount, marks.account, annotations);
-  for (const auto& [key, value] : stamps_of(marks)) stamp_note(t.pod, key, value, annotations);
+  if (!t.marks.account.empty()) stamp_note(t.pod, names::kAccount, t.marks.account, annotations);
+  for (const auto& [key, value] : stamps_of(t.marks)) stamp_note(t.pod, key, value, annotations);
   if (!user.empty() && !t.pod.keys.user.set) {
     (is_label_value(user) ? labels : annotations).emplace_back(names::kUser, user);
   }
@@ -175,6 +178,15 @@ void stamp_template(const Template& t, const std::string& user, std::uint32_t ga
   if (!t.pod.has_metadata) patch.add(t.pointer + "/metadata", "{}");
   patch.add_members(t.pointer + "/metadata/labels", t.pod.has_labels, labels);
   patch.add_members(t.pointer + "/metadata/annotations", t.pod.has_annotations, annotations);
+}
+
+// Gives a template the owner's marks that it does not have itself. Kueue reads the topology from
+// the template, and the queue from the owner.
+void inherit(const Marks& owner, Marks& own) {
+  if (own.account.empty()) own.account = owner.account;
+  if (own.priority.empty()) own.priority = owner.priority;
+  if (own.closeness.empty()) own.closeness = owner.closeness;
+  if (own.time_limit_ms == 0) own.time_limit_ms = owner.time_limit_ms;
 }
 
 // True if the owner's account is at the limit of gated pods (policy parkAfter).
@@ -207,7 +219,7 @@ bool suspends(const Context& c, const OwnerKindRow& kind, json::Value spec, cons
 
 // `suspend`: the result of suspends().
 std::string owner_patch(const Context& c, const OwnerKindRow& kind, const Pod& meta,
-                        json::Value spec, const Found& found, const Marks& marks, bool suspend) {
+                        json::Value spec, const Found& found, bool suspend) {
   PatchWriter patch;
   if (suspend && !is_suspended(kind, spec)) {
     if (kind.suspend == SuspendField::kSpec) {
@@ -225,7 +237,7 @@ std::string owner_patch(const Context& c, const OwnerKindRow& kind, const Pod& m
   }
   const std::uint32_t gang = suspend ? gang_size(kind, found) : 0;
   const std::string user = suspend ? person(c.review) : "";
-  for (const Template& t : found.templates) stamp_template(t, user, gang, marks, patch);
+  for (const Template& t : found.templates) stamp_template(t, user, gang, patch);
   return std::move(patch).finish();
 }
 
@@ -250,8 +262,13 @@ Decision decide_owner(const Context& c, json::Value object) {
   if (has_suspendable_owner(meta)) return untouched(Because::kSuspendedAbove);
   Marks marks = read_marks(c, meta, "");
   if (marks.refused) return std::move(*marks.refused);
+  std::set<std::string> warnings(marks.warnings.begin(), marks.warnings.end());
   for (Template& t : found.templates) {
-    add_marks(marks, t.pod);
+    t.marks = read_marks(c, t.pod, path_of(t.pointer));
+    if (t.marks.refused) return std::move(*t.marks.refused);
+    inherit(marks, t.marks);
+    for (std::string& text : t.marks.warnings) warnings.insert(std::move(text));
+    add_marks(t.marks, t.pod);
     if (auto d = refusal(c, t.pod, path_of(t.pointer))) return std::move(*d);
   }
   if (gang_size(kind, found) > 0) {
@@ -260,9 +277,9 @@ Decision decide_owner(const Context& c, json::Value object) {
   Decision d = untouched(Because::kUnchanged);
   const bool waits_suspended = suspends(c, kind, *spec, marks, found);
   if (json::member(*spec, "activeDeadlineSeconds") && !waits_suspended) d.warn(kDeadlineCounts);
-  for (const std::string& text : marks.warnings) d.warn(text);
+  for (const std::string& text : warnings) d.warn(text);
   if (c.endpoint == Endpoint::kValidate) return d;
-  d.patch = owner_patch(c, kind, meta, *spec, found, marks, waits_suspended);
+  d.patch = owner_patch(c, kind, meta, *spec, found, waits_suspended);
   if (d.patch.empty()) return d;
   d.verdict = Verdict::kPatched;
   if (waits_suspended) d.because = Because::kSuspended;

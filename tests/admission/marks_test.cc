@@ -167,6 +167,27 @@ TEST(Marks, AJobOfKueueIsResumedBySubakAtItsTurn) {
                 "metadata.labels[kueue.x-k8s.io/queue-name]");
 }
 
+// Kueue reads the topology of the pods from their template. The parked job and its pods must agree.
+TEST(Marks, AJobTakesTheMarksOfItsTemplate) {
+  const auto of_template = [](const std::string& metadata) {
+    const std::string job =
+        R"({"metadata":{"name":"j",)" +
+        notes(R"("kueue.x-k8s.io/podset-preferred-topology":"kubernetes.io/hostname")") +
+        R"(},"spec":{"template":)" + pod(container(kGpu, "1"), metadata) + "}}";
+    return decide_text(review_text(job, "team-a", "ana", "CREATE", "null", kJob), Endpoint::kMutate,
+                       with_queues());
+  };
+  const std::string rack = R"("kueue.x-k8s.io/podset-required-topology":"example.com/rack")";
+  EXPECT_THAT(of_template(notes(rack)).patch, HasSubstr(R"(subak.gpu~1topology","value":"rack")"));
+  EXPECT_THAT(of_template(notes(rack + R"(,"subak.gpu/topology":"nvlink")")).patch,
+              Not(HasSubstr("subak.gpu~1topology")))
+      << "its own key counts";
+  EXPECT_THAT(of_template("").patch, HasSubstr(R"("subak.gpu/topology":"prefer:node")"));
+  expect_denied(of_template(labels(R"("kueue.x-k8s.io/queue-name":"lost")")),
+                Because::kInvalidValue, 422,
+                "spec.template.metadata.labels[kueue.x-k8s.io/queue-name]");
+}
+
 TEST(Marks, PartsOfAGpuByKaisAnnotationsAreRefusedByName) {
   const auto of = [](const std::string& metadata, const std::string& spec = "") {
     return decide_text(review_text(pod(container("cpu", "1"), R"("name":"p",)" + metadata, spec)));
