@@ -53,7 +53,7 @@ class Pods:
         return self.ended - self.began
 
     def admitted(self):
-        """Jobs a second until the last begins, and in the busiest seconds: a Job is admitted when its first pod is bound."""
+        """Jobs a second until the last is admitted, and in the busiest seconds. Admitted: its first pod is bound."""
         times = sorted(min(p["bound"]["at"] for p in pods) for pods in self.of_job.values())
         most, first = 0, 0
         for last, at in enumerate(times):
@@ -128,7 +128,8 @@ class Shares:
 
     def in_use(self, until=None):
         """The part of the fleet that pods used, in the mean over time."""
-        rows = [(min(b, until or b) - a, sum(used.values())) for a, b, used, _ in self.segments if not until or a < until]
+        end = until or float("inf")
+        rows = [(min(b, end) - a, sum(used.values())) for a, b, used, _ in self.segments if a < end]
         return sum(s * gpus for s, gpus in rows) / max(sum(s for s, _ in rows), 1e-9) / self.fleet_gpus
 
     def entitled(self, demanded):
@@ -166,6 +167,17 @@ class Shares:
             sums[i] += (b - a) * self.distance(used, demanded)
             seconds[i] += b - a
         return sum(sums) / sum(seconds), [s / max(t, 1e-9) for s, t in zip(sums, seconds)]
+
+    def over_all(self):
+        """The distance of the sums over the contended time: too little once and too much another time cancel out."""
+        used, entitled = Counter(), Counter()
+        for a, b, now, demanded in self.contended():
+            for team, gpus in now.items():
+                used[team] += gpus * (b - a)
+            for team, gpus in self.entitled(demanded).items():
+                entitled[team] += gpus * (b - a)
+        whole, mine = max(sum(used.values()), 1e-9), max(sum(entitled.values()), 1e-9)
+        return sum(abs(used[t] / whole - entitled[t] / mine) for t in self.weights) / 2
 
     def by_team(self):
         """{team: its part of the GPUs in use} while each team wants at least what it is entitled to."""

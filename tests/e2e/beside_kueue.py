@@ -208,8 +208,9 @@ class Side:
         for what, job in (("the first that waits", waiting[:1]), ("the last that waits", waiting[-1:])):
             for one in job:
                 obj = self.world.admin.get("Job", one.team, one.name)
-                shape = f"{one.pods} pods of {one.gpus} GPUs, {' '.join(one.topology) if one.topology else 'no topology'}"
-                self.answers.append((f"{what}: {one.team}/{one.name}, {shape}", list(self.why(obj))))
+                topology = " ".join(one.topology) if one.topology else "no topology"
+                title = f"{what}: {one.team}/{one.name}, {one.pods} pods of {one.gpus} GPUs, {topology}"
+                self.answers.append((title, list(self.why(obj))))
 
     def figures(self):
         rows = self.world.log.read().values()
@@ -295,8 +296,9 @@ class Report:
     def show(self):
         pods, gpus = sum(j.pods for j in self.load), sum(j.pods * j.gpus for j in self.load)
         work = sum(j.pods * j.gpus * j.run_s for j in self.load)
-        print(f"\n{len(self.load)} Jobs, {pods} pods, {gpus} GPUs, seed {self.seed}; {FLEET.gpus} GPUs; the pods' run times "
-              f"alone fill the fleet for {work / FLEET.gpus:.0f} s; Kueue: {QPS} calls a second, {WORKERS} workers\n")  # fmt: skip
+        print(f"\n{len(self.load)} Jobs, {pods} pods, {gpus} GPUs, seed {self.seed}; a fleet of {FLEET.gpus} GPUs")
+        print(f"run times alone fill the fleet for {work / FLEET.gpus:.0f} s")
+        print(f"Kueue: {QPS} calls a second, {WORKERS} workers\n")
         self.head("")
         for what, figure in (*TIMES, *SHARES, *COSTS):
             self.line(what, *(figure(side) for side in self.sides))
@@ -352,7 +354,11 @@ def cpu_of(*names):
 
 
 def writes_of(who):
-    return lambda side: f"{sum(sum(rows.values()) for user, rows in side.writes.items() if who(side, user)) / len(side.load):.2f}"
+    def text(side):
+        count = sum(sum(rows.values()) for user, rows in side.writes.items() if who(side, user))
+        return f"{count / len(side.load):.2f}"
+
+    return text
 
 
 TIMES = (
@@ -372,7 +378,10 @@ TIMES = (
     ("gangs within the topology that they require", held(REQUIRED)),
     ("gangs within the rack that they prefer", held(PREFERRED)),
 )
-SHARES = (("distance from entitlement, mean", lambda side: f"{side.shares.by_time()[0]:.2%}"),)
+SHARES = (
+    ("distance from entitlement, mean over time", lambda side: f"{side.shares.by_time()[0]:.2%}"),
+    ("distance of GPU-seconds from entitlement", lambda side: f"{side.shares.over_all():.2%}"),
+)
 COSTS = (
     ("writes of the manager for each Job", writes_of(lambda side, user: user == side.user)),
     ("writes of Kubernetes' controllers and scheduler", writes_of(lambda side, user: user.startswith("system:kube-")

@@ -58,7 +58,8 @@ class Kueue:
     def manifests(self):
         """The objects of config/default that are needed here, with the webhook on loopback."""
         rendered = must(self.plane, "kustomize", os.path.join(self.plane.binaries, "kueue", "config", "default"))
-        for obj in objects_of(must(self.plane, "create", "--dry-run=client", "-o", "json", "-f", "-", text_in=rendered)):
+        text = must(self.plane, "create", "--dry-run=client", "-o", "json", "-f", "-", text_in=rendered)
+        for obj in objects_of(text):
             if obj["kind"] in (*LEFT_OUT, "Namespace"):
                 continue
             if obj["kind"] == "Service":
@@ -93,7 +94,7 @@ class Kueue:
         return path
 
     def mount_certificate(self):
-        """The manager puts its certificate into a Secret, and waits until it lies in its folder, as a kubelet does it."""
+        """The manager puts its certificate into a Secret, and waits until a kubelet has put that into its folder."""
         path = f"/api/v1/namespaces/{NAMESPACE}/secrets/kueue-webhook-server-cert"
         data = self.api.call("GET", path).get("data", {})
         for name, text in data.items():
@@ -113,15 +114,15 @@ class Kueue:
     def make_queues(self, teams, fleet):
         """A ClusterQueue and a LocalQueue for each team, in one Cohort that has the GPUs beyond all quotas."""
         promised = sum(team.quota for team in teams)
-        rows = [obj("Topology", "racks", {"levels": [{"nodeLabel": label} for label in fleet.levels]}),
-                obj("ResourceFlavor", "gpus", {"nodeLabels": fleet.labels, "topologyName": "racks"}),
-                obj("Cohort", "fleet", {"resourceGroups": quota(fleet.gpus - promised)})]  # fmt: skip
+        rows = [made("Topology", "racks", {"levels": [{"nodeLabel": label} for label in fleet.levels]}),
+                made("ResourceFlavor", "gpus", {"nodeLabels": fleet.labels, "topologyName": "racks"}),
+                made("Cohort", "fleet", {"resourceGroups": quota(fleet.gpus - promised)})]  # fmt: skip
         for team in teams:
             selector = {"matchLabels": {"kubernetes.io/metadata.name": team.name}}
-            rows += [obj("ClusterQueue", team.name, {"cohortName": "fleet", "resourceGroups": quota(team.quota),
+            rows += [made("ClusterQueue", team.name, {"cohortName": "fleet", "resourceGroups": quota(team.quota),
                                                      "namespaceSelector": selector,
                                                      "fairSharing": {"weight": str(team.weight)}}),
-                     obj("LocalQueue", QUEUE, {"clusterQueue": team.name}, team.name)]  # fmt: skip
+                     made("LocalQueue", QUEUE, {"clusterQueue": team.name}, team.name)]  # fmt: skip
         must(self.plane, "create", "-f", "-", text_in=json.dumps({"apiVersion": "v1", "kind": "List", "items": rows}))
         self.plane.wait_for("active ClusterQueues", lambda: self.active() == len(teams))
 
@@ -149,7 +150,7 @@ class Kueue:
                 yield f"event {event['involvedObject']['kind']} {event['reason']}: {event['message']}"
 
 
-def obj(kind, name, spec, namespace=""):
+def made(kind, name, spec, namespace=""):
     meta = {"name": name, "namespace": namespace} if namespace else {"name": name}
     return {"apiVersion": VERSION, "kind": kind, "metadata": meta, "spec": spec}
 
