@@ -3,7 +3,7 @@
 
   e2e_test.py --kubernetes FOLDER [--programs FOLDER] [-k WORD ...] [--list] [--without-subak] [--keep FOLDER]
   e2e_test.py --kubernetes FOLDER --soak [nodes=500,pods=5000,...] | --measure | --outage SECONDS |
-      --idle [nodes=1000,pods=20000,minutes=10] | --leaving PODS | --readme
+      --idle [nodes=1000,pods=20000,minutes=10] | --leaving PODS | --readme | --beside-kueue [--jobs N]
 
 FOLDER of --kubernetes is what tests/e2e/build prints; --programs holds subakd and subak. -k runs the cases whose
 name has one of the words. Each case has a namespace, an account and nodes of its own, so most run side by side;
@@ -57,6 +57,7 @@ import cases_reports  # noqa: E402, F401
 import cases_shared  # noqa: E402, F401
 import cases_told  # noqa: E402, F401
 import cases_leave  # noqa: E402, F401, I001  the last ones: they take labels and modes of all away
+from beside_kueue import BesideKueue  # noqa: E402
 from case import Case, Failed, KubeletLog, has_gate  # noqa: E402
 from compute_domains import Driver  # noqa: E402
 from control_plane import ControlPlane  # noqa: E402
@@ -262,7 +263,9 @@ def parse():
     parser.add_argument("--idle", nargs="?", const="", metavar="SIZES", help="1000 nodes, 20000 pods, 10 minutes")
     parser.add_argument("--readme", action="store_true", help="the README's lines, in a shell; its ports must be free")
     parser.add_argument("--leaving", type=int, metavar="PODS", help="uninstall with so many queued; 5000")
-    parser.add_argument("--seed", type=int, default=1, help="of the soak")
+    parser.add_argument("--beside-kueue", action="store_true", help="one load under Kueue, then under Subak")
+    parser.add_argument("--jobs", type=int, default=5000, help="of the load beside Kueue")
+    parser.add_argument("--seed", type=int, default=1, help="of the soak, and of the load beside Kueue")
     parser.add_argument("--keep", metavar="FOLDER", help="for logs and state; without, kept only after a failure")
     parser.add_argument("--patience", type=float, default=1.0, help="factor on all waits, for a slow machine")
     return parser.parse_args()
@@ -271,6 +274,7 @@ def parse():
 def main():
     args = parse()
     long = args.soak is not None or args.idle is not None or args.measure or args.outage or args.leaving or args.readme
+    long = long or args.beside_kueue
     chosen = [] if long else choose(args)
     if args.list:
         print("\n".join(f.__name__ for f in chosen))
@@ -279,10 +283,14 @@ def main():
         print("e2e: want --kubernetes FOLDER" if not args.kubernetes else "e2e: no such case", file=sys.stderr)
         return 2
     folder = os.path.abspath(args.keep or tempfile.mkdtemp(prefix="subak-e2e-"))
-    for part in ("plane", "subak", "home"):  # of an earlier run
+    for part in ("plane", "subak", "home", "kueue"):  # of an earlier run
         shutil.rmtree(os.path.join(folder, part), ignore_errors=True)
     os.makedirs(folder, exist_ok=True)
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # so that what was started is stopped
+    if args.beside_kueue:
+        wrong = list(BesideKueue(lambda part: World(args, part, []), folder).run(args))
+        print("\n".join(f"FAILED {text}" for text in wrong) or "no complaints")
+        return 1 if wrong else 0
     world, began = World(args, folder, chosen), time.monotonic()
     runner = Runner(world, max([len(f.__name__) for f in chosen], default=0))
     try:
