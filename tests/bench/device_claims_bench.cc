@@ -126,7 +126,7 @@ class World {
          R"("device.driver == 'gpu.nvidia.com' && )"
          R"(device.attributes['gpu.nvidia.com'].type == 'gpu'"}}]}}})"
          "\n",
-         [this](const WatchEvent& event) { cache_.claims().devices().see_class(event); });
+         [this](const WatchEvent& event) { cache_.needs().claims().devices().see_class(event); });
     for (int t = 0; t < kTeams; ++t) {
       for (const int gpus : kGpus) {
         read(R"({"type":"ADDED","object":{"metadata":{"namespace":"team-)" + std::to_string(t) +
@@ -134,14 +134,14 @@ class World {
                  R"(","resourceVersion":"1"},"spec":{"spec":{"devices":{"requests":[{"name":"r",)" +
                  R"("exactly":{"deviceClassName":"gpu.nvidia.com","count":)" +
                  std::to_string(gpus) + "}}]}}}}}\n",
-             [this](const WatchEvent& event) { cache_.claims().see_template(event); });
+             [this](const WatchEvent& event) { cache_.needs().claims().see_template(event); });
       }
     }
   }
   void add_node(int i) {
     if (claims_) {
       read(bench::slice_text(i),
-           [this](const WatchEvent& event) { cache_.claims().devices().see_slice(event); });
+           [this](const WatchEvent& event) { cache_.needs().claims().devices().see_slice(event); });
     }
     const std::string plugin = claims_ ? "" : R"(,"nvidia.com/gpu":"8")";
     read(R"({"type":"ADDED","object":{"metadata":{"name":"node-)" + std::to_string(i) +
