@@ -93,6 +93,20 @@ def parked_job_whose_pods_start_by_themselves(c):
 
 
 @case(alone=True)
+def parked_job_with_a_topology_of_kueue(c):
+    """Kueue reads the topology from the pod template. The parked job and its pods must have the same one."""
+    c.nodes(1)
+    hold(c)
+    with parking(c):
+        topology = {"kueue.x-k8s.io/podset-required-topology": "kubernetes.io/hostname"}
+        c.job("train", 2, 4, indexed=True, keys=topology, run_seconds=2)
+        job = is_parked(c, "Job", "train")
+        c.expect(job["spec"]["request"]["topology"].endswith("NODE"), f"on one node: {job}")
+    c.completed("train")
+    together(c, rows_of(c, "train"))
+
+
+@case(alone=True)
 def parked_and_resumed_by_its_user(c):
     c.nodes(2)
     hold(c, 12)
