@@ -1,6 +1,7 @@
 // Decisions about parked jobs, whose pods do not exist while their owner is suspended
 // (docs/design/0119).
 #include <algorithm>
+#include <span>
 #include <utility>
 
 #include "core/limits.h"
@@ -143,22 +144,19 @@ void unpark(Decision& d, JobId id) {
 void expect_again(Decision& d, JobId id) {
   const state::Job& job = d.s.jobs().at(id);
   must(job.waits() && job.is_parked() && job.pods_live() == 0, "no pod of a parked job exists");
-  const auto is_known = [&](std::uint32_t rank) {
-    return rank < job.pods.size() && static_cast<bool>(job.pods[rank].shape);
-  };
-  fact::PodsExpected expected{id, 0, {}};
-  bool all = true;
+  const auto ranks = std::span(job.pods).first(job.ranks());
+  const bool all = std::all_of(ranks.begin(), ranks.end(),
+                               [](const state::Pod& pod) { return pod.is_expected(); });
+  if (ranks.empty() || (all && ranks.size() == job.gang_size) || !ranks.front().shape) return;
+  std::vector<PodGroup> groups;
+  // A pod that never came has the request of the pod before it.
   for (std::uint32_t rank = 0; rank < job.gang_size; ++rank) {
-    all = all && rank < job.pods.size() && job.pods[rank].is_expected();
-    if (is_known(rank)) {
-      expected.groups.push_back({1, state::shape_of(d.s.fleet(), job.pods[rank])});
-    } else if (rank > 0) {
-      expected.groups.push_back({1, expected.groups.back().shape});
-    }
+    const bool is_known = rank < ranks.size() && ranks[rank].shape;
+    state::append_pods(groups, 1,
+                       is_known ? state::shape_of(d.s.fleet(), ranks[rank]) : groups.back().shape);
   }
-  if (all || expected.groups.size() != job.gang_size) return;
   leave_queue(d, job);
-  d.emit(std::move(expected));
+  d.emit(fact::PodsExpected{id, 0, std::move(groups)});
 }
 
 void decide(Decision& d, const in::OwnerSeen& i) {

@@ -27,10 +27,7 @@ GangRequest request_of(const Fleet& fleet, const Job& job) {
   return job.state == JobState::kDone && job.asked ? *job.asked : gathered_request(fleet, job);
 }
 
-namespace {
-
-// Appends to the groups. Neighbours with the same request count once.
-void append(std::vector<PodGroup>& groups, std::uint32_t count, const PodShape& shape) {
+void append_pods(std::vector<PodGroup>& groups, std::uint32_t count, const PodShape& shape) {
   if (count == 0) return;
   if (!groups.empty() && groups.back().shape == shape) {
     groups.back().count += count;
@@ -39,8 +36,6 @@ void append(std::vector<PodGroup>& groups, std::uint32_t count, const PodShape& 
   }
 }
 
-}  // namespace
-
 GangRequest request_with(const Fleet& fleet, const Job& job, std::uint32_t rank,
                          const PodShape& shape) {
   GangRequest request = request_of(fleet, job);
@@ -48,9 +43,9 @@ GangRequest request_with(const Fleet& fleet, const Job& job, std::uint32_t rank,
   std::uint32_t first = 0;
   for (const PodGroup& g : request.groups) {
     const bool mine = rank >= first && rank - first < g.count;
-    append(groups, mine ? rank - first : g.count, g.shape);
-    if (mine) append(groups, 1, shape);
-    if (mine) append(groups, first + g.count - rank - 1, g.shape);
+    append_pods(groups, mine ? rank - first : g.count, g.shape);
+    if (mine) append_pods(groups, 1, shape);
+    if (mine) append_pods(groups, first + g.count - rank - 1, g.shape);
     first += g.count;
   }
   must(rank < first, "a pod's rank is one of its gang's");
@@ -63,7 +58,7 @@ GangRequest gathered_request(const Fleet& fleet, const Job& job) {
   GangRequest request = job.asked ? *job.asked : GangRequest();
   request.groups.clear();
   for (const Pod& pod : std::span(job.pods).first(job.ranks())) {
-    if (pod.shape) append(request.groups, 1, shape_of(fleet, pod));
+    if (pod.shape) append_pods(request.groups, 1, shape_of(fleet, pod));
   }
   must(request.pods() <= job.ranks(), "a gang asks for no more pods than it has ranks");
   return request;

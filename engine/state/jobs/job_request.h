@@ -46,6 +46,8 @@ std::vector<NodeId> nodes_of(std::span<const PodSlot> slots);
 // Returns the GPUs of the slots, ascending by product. Each amount is above 0. The nodes must be in
 // the fleet.
 std::vector<ProductDemand> amounts_of(const Fleet& fleet, std::span<const PodSlot> slots);
+// Appends pods to the groups. Neighbours with the same request are one group.
+void append_pods(std::vector<PodGroup>& groups, std::uint32_t count, const PodShape& shape);
 // Returns the request of a single pod.
 GangRequest single_pod(const PodShape& shape, bool compute_domain = false);
 // Returns the pod of the request with this shape, which has a single pod. The shape must be in use.
