@@ -182,12 +182,13 @@ Reserving reserve(Decision& d, const state::Job& job, PassMemory& memory) {
   auto start = best_start(d, job);
   if (!start) return Reserving::kNothing;
   const bool is_second_small = any_small && start->nodes.size() == 1;
-  const bool stopped = derive::stopped_on(d.s, job, start->nodes, Asking::kAmounts).has_value();
+  const bool stopped =
+      !is_second_small && derive::stopped_on(d.s, job, start->nodes, Asking::kAmounts).has_value();
   // If the nodes are free, the job has no placement there, and the end of no other job would help.
   if (is_second_small || stopped ||
       !derive::FreeFor(d.s, job, start->start_ms).is_held(start->nodes)) {
     memory.refused.erase(asked);  // the start of a job may change each of these
-    return stopped && !is_second_small ? Reserving::kStopped : Reserving::kNothing;
+    return stopped ? Reserving::kStopped : Reserving::kNothing;
   }
   const auto is_estimated = [](const Reservation& r) { return r.estimated; };
   if (start->estimated && std::any_of(theirs.begin(), theirs.end(), is_estimated))
