@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "accounting/amounts.h"
+#include "core/account_limits.h"
 #include "core/limits.h"
 #include "core/must.h"
 
@@ -158,9 +159,8 @@ void AccountMove::add(AccountTree& tree, AccountNode& above, const AccountNode& 
 
 // An account above both places may have the same quota as before. So it is updated once, after the
 // accounts on both sides.
-void AccountMove::refresh_quotas(AccountTree& tree, AccountId from, AccountId to, TimeMs now) {
-  AccountId both = from;
-  while (!is_below(tree, to, both)) both = tree.node(both).parent;
+void AccountMove::refresh_quotas(AccountTree& tree, AccountId from, AccountId to, AccountId both,
+                                 TimeMs now) {
   const auto refresh = [&](AccountId id, AccountId end) {
     AccountNode& node = tree.at(id);
     if (node.spec.quota.empty()) tree.refresh_quota(&node, quota_of_children(tree, node), now, end);
@@ -184,11 +184,12 @@ void AccountMove::make(AccountTree& tree, AccountId id, const std::string& to, T
   const DecayInstant instant = tree.clock_.at(now);
   // The accounts above both places keep what they have.
   std::vector<AccountId> left, joined;
-  for (AccountId up = from; !is_below(tree, parent, up); up = tree.node(up).parent) {
-    left.push_back(up);
-    add(tree, tree.at(up), node, -1, instant);
+  AccountId both = from;
+  for (; !is_below(tree, parent, both); both = tree.node(both).parent) {
+    left.push_back(both);
+    add(tree, tree.at(both), node, -1, instant);
   }
-  for (AccountId up = parent; !is_below(tree, from, up); up = tree.node(up).parent) {
+  for (AccountId up = parent; up != both; up = tree.node(up).parent) {
     joined.push_back(up);
     add(tree, tree.at(up), node, 1, instant);
   }
@@ -196,7 +197,7 @@ void AccountMove::make(AccountTree& tree, AccountId id, const std::string& to, T
   const std::uint32_t old_depth = node.depth, depth = tree.node(parent).depth + 1;
   for (const AccountId each : moving) tree.at(each).depth += depth - old_depth;
   link(tree, node, parent);
-  refresh_quotas(tree, from, parent, now);
+  refresh_quotas(tree, from, parent, both, now);
   tree.quota_sums_.moved(tree.nodes_);
   std::vector<PastMove>& moves = node.jobs.moves;
   if (moves.size() == kMostKept) moves.erase(moves.begin());

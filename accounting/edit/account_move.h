@@ -60,7 +60,8 @@ class AccountMove {
   static void link(AccountTree& tree, AccountNode& node, AccountId to);
   static void add(AccountTree& tree, AccountNode& above, const AccountNode& node, int sign,
                   const DecayInstant& at);
-  static void refresh_quotas(AccountTree& tree, AccountId from, AccountId to, TimeMs now);
+  static void refresh_quotas(AccountTree& tree, AccountId from, AccountId to, AccountId both,
+                             TimeMs now);
 };
 
 }  // namespace subak
