@@ -90,8 +90,9 @@ std::optional<Error> merge(KubeCaller& api, const std::string& path, std::string
   return error_of("PATCH " + path, reply.answer);
 }
 
+// Returns the last member of a merge patch, and the end of the patch.
 std::string suspension(const WaitingOwner& owner, bool suspend) {
-  return R"(,"spec":)" + suspension_patch(owner.field, suspend) + "}";
+  return R"("spec":)" + suspension_patch(owner.field, suspend) + "}";
 }
 
 void report_to_subak(const MovingNamespace& facts, const std::string& account, MoveReport& out) {
@@ -221,7 +222,7 @@ std::optional<Error> give_to_subak(KubeCaller& api, const MovingNamespace& facts
     const bool mine = waits_in_kueue(owner) ||
                       (owner.suspended && owner.mark.empty() && !owner.queue_before.empty());
     if (!mine) continue;
-    if (auto error = merge(api, owner.path, "{" + suspension(owner, false).substr(1))) return error;
+    if (auto error = merge(api, owner.path, "{" + suspension(owner, false))) return error;
   }
   for (const GatedPod& pod : facts.of_kueue) {
     if (!pod.is_made) continue;
@@ -235,9 +236,9 @@ std::optional<Error> give_to_kueue(KubeCaller& api, const MovingNamespace& facts
   std::set<std::string> moved;
   for (const WaitingOwner& owner : going(facts, true)) {
     moved.insert(owner.uid);
-    if (auto error =
-            merge(api, owner.path,
-                  metadata("annotations", {{names::kSuspendedBy, ""}}) + suspension(owner, true))) {
+    if (auto error = merge(
+            api, owner.path,
+            metadata("annotations", {{names::kSuspendedBy, ""}}) + "," + suspension(owner, true))) {
       return error;
     }
     const std::string queue = owner.queue.empty() ? owner.queue_before : owner.queue;
