@@ -65,7 +65,7 @@ std::vector<ClaimRow> claim_rows(const State& s, std::string_view account) {
   std::vector<ClaimRow> rows;
   for (const state::Claim& claim : s.claims().all()) {
     const std::string& path = s.tree().node(claim.leaf).spec.path;
-    if (account.empty() || is_path_within(path, account)) rows.push_back(row_of(s, claim));
+    if (is_path_within(path, account)) rows.push_back(row_of(s, claim));
   }
   return rows;
 }
