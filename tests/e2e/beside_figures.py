@@ -5,6 +5,7 @@ import os
 import re
 from collections import Counter, deque
 
+from control_plane import resource_of
 from service import time_of
 
 TICKS = os.sysconf("SC_CLK_TCK")
@@ -33,7 +34,7 @@ def job_of(pod):
 
 
 class Pods:
-    """The pods of a load as the kubelets saw them, beside what was submitted."""
+    """The pods of a load, from the kubelets' log, and when their Jobs were submitted."""
 
     def __init__(self, rows, load, submitted, began, gpus_of_node):
         """`rows`: KubeletLog's; `submitted`: {name of a Job: when the API server had it}."""
@@ -201,9 +202,7 @@ def writes_since(audit_log, began):
             entry = json.loads(line)
             if time_of(entry["stageTimestamp"]) < began:
                 continue
-            ref = entry.get("objectRef", {})
-            resource = "/".join(part for part in (ref.get("resource", ""), ref.get("subresource", "")) if part)
-            found.setdefault(entry["user"]["username"], Counter())[(entry["verb"], resource)] += 1
+            found.setdefault(entry["user"]["username"], Counter())[(entry["verb"], resource_of(entry))] += 1
     return found
 
 

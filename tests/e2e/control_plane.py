@@ -75,6 +75,12 @@ def openssl(*args, **keywords):
     subprocess.run(["openssl", *args], check=True, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, **keywords)
 
 
+def resource_of(entry):
+    """The "resource/subresource" of an entry of the audit log."""
+    ref = entry.get("objectRef", {})
+    return "/".join(part for part in (ref.get("resource", ""), ref.get("subresource", "")) if part)
+
+
 class Pki:
     """A CA and what it signs. ECDSA, one week."""
 
@@ -288,8 +294,7 @@ class ControlPlane:
         found = []
         for entry in self.entries_of(user):
             ref = entry.get("objectRef", {})
-            resource = "/".join(part for part in (ref.get("resource", ""), ref.get("subresource", "")) if part)
-            found.append((entry["verb"], resource, ref.get("namespace", ""), ref.get("name", ""),
+            found.append((entry["verb"], resource_of(entry), ref.get("namespace", ""), ref.get("name", ""),
                           entry.get("responseStatus", {}).get("code", 0)))  # fmt: skip
         return found
 

@@ -7,7 +7,6 @@ makes its certificate itself. The API server finds the webhook through a Service
 """
 
 import base64
-import http.client
 import json
 import os
 
@@ -45,7 +44,8 @@ class Kueue:
         words = [f"--kubeconfig={self.plane.kubeconfig('kueue')}", f"--config={self.settings()}", "--zap-log-level=2"]
         self.plane.run("kueue", words, os.path.join("kueue", "kueue"))
         self.plane.wait_for("certificate of Kueue", self.mount_certificate)
-        self.plane.wait_for("ready manager of Kueue", self.ready)
+        # The readiness check waits for the webhook.
+        self.plane.wait_http("Kueue's manager", self.health_port, "/readyz")
 
     def make_namespace(self):
         """Objects in it are checked before they are created, so it comes before them."""
@@ -101,15 +101,6 @@ class Kueue:
             with open(os.path.join(self.certificates, name), "wb") as file:
                 file.write(base64.b64decode(text))
         return "tls.crt" in data
-
-    def ready(self):
-        """Also its webhook answers: the readiness check waits for it."""
-        try:
-            connection = http.client.HTTPConnection("127.0.0.1", self.health_port, timeout=2)
-            connection.request("GET", "/readyz")
-            return connection.getresponse().status == 200
-        except (OSError, http.client.HTTPException):
-            return False
 
     def make_queues(self, teams, fleet):
         """A ClusterQueue and a LocalQueue for each team, in one Cohort that has the GPUs beyond all quotas."""
