@@ -44,7 +44,7 @@ inline std::string text_of(const PodText& p) {
 
 class Kube : public ::testing::Test {
  protected:
-  // The event of an object that no pod, node or owner is. Its object is valid until the next event.
+  // Its object is valid until the next event.
   WatchEvent event(const std::string& text, WatchKind kind = WatchKind::kModified) {
     WatchEvent out;
     out.kind = kind;
@@ -55,40 +55,28 @@ class Kube : public ::testing::Test {
     see_text(text_of(pod), kind);
   }
   void see_text(const std::string& text, WatchKind kind = WatchKind::kModified) {
-    WatchEvent event;
-    event.kind = kind;
-    event.object = parser_.parse(text);
-    cache.see_pod(event, monotonic);
+    cache.see_pod(event(text, kind), monotonic);
   }
   void see_answered(const PodText& pod) {
     cache.see_answered_pod(parser_.parse(text_of(pod)), monotonic);
   }
   void see_node(const std::string& name, WatchKind kind = WatchKind::kModified,
                 const std::string& more = "") {
-    WatchEvent event;
-    event.kind = kind;
-    event.object = parser_.parse(R"({"metadata":{"name":")" + name + "\"}" + more + "}");
-    event.resource_version = json::text(event.object, "version");
-    cache.see_node(event, kNow);
+    WatchEvent seen = event(R"({"metadata":{"name":")" + name + "\"}" + more + "}", kind);
+    seen.resource_version = json::text(seen.object, "version");
+    cache.see_node(seen, kNow);
   }
   void see_job(const std::string& uid, int parallelism, bool suspended = false,
                const std::string& mark = "") {
-    WatchEvent event;
-    event.kind = WatchKind::kModified;
     const std::string notes =
         mark.empty() ? "" : R"(,"annotations":{"subak.gpu/suspended":")" + mark + "\"}";
-    event.object = parser_.parse(R"({"metadata":{"uid":")" + uid +
-                                 R"(","namespace":"a","name":"j","resourceVersion":"5")" + notes +
-                                 R"(},"spec":{"parallelism":)" + std::to_string(parallelism) +
-                                 R"(,"suspend":)" + (suspended ? "true" : "false") + "}}");
-    cache.see_owner(event, kJobsPath);
+    const std::string text = R"({"metadata":{"uid":")" + uid +
+                             R"(","namespace":"a","name":"j","resourceVersion":"5")" + notes +
+                             R"(},"spec":{"parallelism":)" + std::to_string(parallelism) +
+                             R"(,"suspend":)" + (suspended ? "true" : "false") + "}}";
+    see_owner(text);
   }
-  void see_owner(const std::string& text) {
-    WatchEvent event;
-    event.kind = WatchKind::kModified;
-    event.object = parser_.parse(text);
-    cache.see_owner(event, kJobsPath);
-  }
+  void see_owner(const std::string& text) { cache.see_owner(event(text), kJobsPath); }
   // An Indexed Job "j" of uid I, all its indexes at once. `more`: of its spec, with a comma behind it.
   static std::string indexed(int pods, const std::string& more, const std::string& status = "{}") {
     const std::string n = std::to_string(pods);
