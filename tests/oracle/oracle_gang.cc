@@ -11,10 +11,6 @@
 namespace subak::sim {
 namespace {
 
-bool waits(JobState state) {
-  return state == JobState::kIncomplete || state == JobState::kQueued || state == JobState::kPaused;
-}
-
 // Segments follow ranks. So where they have to be together, each pod must know its rank, and no two
 // pods may have the same (docs/workloads.md). An expected pod has its rank already.
 template <class Pod>
@@ -118,7 +114,7 @@ void Oracle::on(const fact::PodAdded& f) {
   j->pods[f.rank] = {PodShape(shape),    true,  f.controlled, f.gate,
                      !f.dispute.empty(), false, f.order};
   j->last.had_pod = j->last.had_pod || f.rank < j->gang_size;
-  if (waits(j->state)) j->until = 0;
+  if (subak::is_waiting(j->state)) j->until = 0;
   if (kept) {
     if (f.until_ms != std::max(j->until, now_ + policy_.hold_ms))
       wrong(name(f.job, f.rank) + " has another time to be bound");
@@ -164,7 +160,8 @@ void Oracle::on(const fact::PodSeated& f) {
   if (f.from >= j->pods.size() || !j->pods[f.from].live || j->pods[f.rank].live) {
     return wrong(name(f.job) + " seats nobody, or on somebody");
   }
-  if (!waits(j->state)) wrong(name(f.job) + " changes its members while it has a place");
+  if (!subak::is_waiting(j->state))
+    wrong(name(f.job) + " changes its members while it has a place");
   j->pods[f.rank] = j->pods[f.from];
   j->pods[f.from].live = false;
   j->last.had_pod = true;
@@ -172,7 +169,7 @@ void Oracle::on(const fact::PodSeated& f) {
 
 void Oracle::on(const fact::PodsRanked& f) {
   Job* const j = job(f.job);
-  if (!waits(j->state)) wrong(name(f.job) + " changes its ranks while it has a place");
+  if (!subak::is_waiting(j->state)) wrong(name(f.job) + " changes its ranks while it has a place");
   const std::vector<Pod> before = j->pods;
   std::set<std::uint32_t> left, taken;
   for (const fact::PodsRanked::Move& m : f.moves) {
@@ -235,14 +232,14 @@ void Oracle::on(const fact::GangEmptied& f) {
 
 void Oracle::on(const fact::GangResized& f) {
   Job* const j = job(f.id);
-  if (!waits(j->state)) wrong(name(f.id) + " has another size while it has a place");
+  if (!subak::is_waiting(j->state)) wrong(name(f.id) + " has another size while it has a place");
   for (std::size_t rank = f.size; rank < j->pods.size(); ++rank) j->pods[rank].expected = false;
   j->gang_size = f.size;
 }
 
 void Oracle::on(const fact::PodsExpected& f) {
   Job* const j = job(f.job);
-  if (!waits(j->state)) wrong(name(f.job) + " expects somebody though it has a place");
+  if (!subak::is_waiting(j->state)) wrong(name(f.job) + " expects somebody though it has a place");
   if (f.first == 0) j->last.had_pod = live(*j) > 0;
   std::uint32_t rank = f.first;
   for (const PodGroup& group : f.groups) {
@@ -303,7 +300,7 @@ void Oracle::judge_gangs() {
     const bool may =
         j.leaf != kUnassigned && !j.awaits_resume && know_ranks(j.request, j.pods, j.gang_size);
     const bool whole = is_whole(j) && agree && may;
-    if (j.awaits_resume && waits(j.state) && !drains(j.leaf) &&
+    if (j.awaits_resume && subak::is_waiting(j.state) && !drains(j.leaf) &&
         !OracleLimits(*this).limit_waiting(j.leaf)) {
       wrong(name(j.id) + " waits beside the queue although its account accepts it");
     }
@@ -319,10 +316,10 @@ void Oracle::judge_gangs() {
         wrong(name(j.id) + " keeps a place for nobody");
       }
     }
-    if (waits(j.state) && room && more)
+    if (subak::is_waiting(j.state) && room && more)
       wrong(name(j.id) + " lets a member wait behind a free rank");
     const bool parked = j.last.parking == Parking::kParked && is_whole(j);
-    if (waits(j.state) && live(j) == 0 && j.until == 0 && !parked)
+    if (subak::is_waiting(j.state) && live(j) == 0 && j.until == 0 && !parked)
       wrong(name(j.id) + " waits for nobody");
   }
 }

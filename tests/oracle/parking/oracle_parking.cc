@@ -9,10 +9,6 @@
 namespace subak::sim {
 namespace {
 
-bool waits(JobState state) {
-  return state == JobState::kIncomplete || state == JobState::kQueued || state == JobState::kPaused;
-}
-
 // The uid of the object that the owner of a pod is a part of.
 std::string uid_of(const std::string& owner) { return owner.substr(0, owner.find('+')); }
 
@@ -40,7 +36,8 @@ void OracleParking::judge_new(const fact::JobCreated& f) {
     if (other.stop != Cause::kNone && !comes_back(other.stop)) continue;
     const bool lacks =
         other.gang ? f.gang : !f.gang && awaits_pods(other) && Oracle::live(other) == 0;
-    const bool may_join = other.gang || waits(other.state) || other.state == JobState::kStarting;
+    const bool may_join =
+        other.gang || subak::is_waiting(other.state) || other.state == JobState::kStarting;
     if (lacks && may_join && !apart) {
       o_.wrong(name(f.id) + " is a second job of the pods that " + name(other.id) + " lacks");
     }
@@ -63,7 +60,7 @@ void OracleParking::follow(const fact::JobParked& f) {
     return;
   }
   const bool expects =
-      waits(j->state) &&
+      subak::is_waiting(j->state) &&
       std::any_of(j->pods.begin(), j->pods.end(), [](const Oracle::Pod& p) { return p.expected; });
   if (f.to == j->last.parking && !(expects && f.to == Parking::kResumed))
     o_.wrong(name(f.id) + " is parked or resumed twice");
@@ -73,11 +70,11 @@ void OracleParking::follow(const fact::JobParked& f) {
     if (Oracle::live(*j) > 0) o_.wrong(name(f.id) + " is parked, and has pods");
     if (j->stop != Cause::kNone && !comes_back(j->stop))
       o_.wrong(name(f.id) + " ended and is parked");
-    if (waits(j->state)) j->last.had_pod = false;
+    if (subak::is_waiting(j->state)) j->last.had_pod = false;
     if (j->state == JobState::kIncomplete) j->until = 0;
     return;
   }
-  if (!waits(j->state)) return;
+  if (!subak::is_waiting(j->state)) return;
   for (Oracle::Pod& pod : j->pods) pod.expected = false;
 }
 
@@ -108,7 +105,7 @@ void OracleParking::judge_owner(const in::OwnerSeen& seen, Oracle::Cluster& clus
     const bool cancelled = j.stop != Cause::kNone && !comes_back(j.stop);
     if (parks && !cancelled && j.last.parking != Parking::kParked)
       o_.wrong(name(j.id) + " is not parked though its owner is");
-    if (parks && !cancelled && waits(j.state)) judge_same(j, seen);
+    if (parks && !cancelled && subak::is_waiting(j.state)) judge_same(j, seen);
     if (!parks && j.last.parking == Parking::kParked)
       o_.wrong(name(j.id) + " is parked though its owner is not");
     if (seen.state == ParkedOwner::kGone && (awaits_pods(j) || cancelled) && Oracle::live(j) == 0)
