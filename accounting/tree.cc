@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <cassert>
 
+#include "core/account_limits.h"
 #include "core/account_path.h"
-#include "core/limits.h"
 #include "core/must.h"
 
 namespace subak {

@@ -4,6 +4,7 @@
 
 #include "accounting/shared_bound.h"
 #include "accounting/tree.h"
+#include "core/account_limits.h"
 #include "core/account_path.h"
 #include "core/decimal.h"
 #include "core/limits.h"

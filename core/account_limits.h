@@ -1,6 +1,6 @@
-// The bounds of an account's lists of limits (accounting/limits/job_limits.h) and of its budgets
-// (accounting/budget/budget.h). The comment of a bound says what happens at the bound, and tests
-// cover this.
+// The bounds of accounts: their tree and settings, their lists of limits
+// (accounting/limits/job_limits.h) and their budgets (accounting/budget/budget.h). The comment of a
+// bound says what happens at the bound, and tests cover this.
 #pragma once
 
 #include <cstddef>
@@ -9,6 +9,17 @@
 #include "core/quantity.h"
 
 namespace subak::limits {
+
+inline constexpr std::size_t kMaxAccountDepth = 16;  // levels below the root
+// Accounts and users together; also the changes of one edit. At kMaxAccounts, only an account whose
+// parent has few accounts and users may be added, from the reserve (accounting/shared_bound.h).
+inline constexpr std::size_t kMaxAccounts = 100'000;
+inline constexpr std::size_t kAccountsReserve = 10'000;
+inline constexpr std::size_t kMaxNamespacesPerAccount = 1024;
+inline constexpr std::size_t kMaxProductsPerAccount = 256;  // that have their own quota or limit
+inline constexpr std::int64_t kMaxShares = 1'000'000'000;   // of an account; more are refused
+inline constexpr std::size_t kMaxPriorityClasses = 64;      // also limits the accounts of one class
+inline constexpr std::uint32_t kMaxShareTreeDepth = 256;    // levels in a file; more are refused
 
 // The largest limit on the jobs of an account, and on its GPU-minutes in flight. A larger number is
 // refused.

@@ -10,19 +10,9 @@
 namespace subak::limits {
 
 // Names and texts that callers send. Subak refuses a longer text and names the limit.
-inline constexpr std::size_t kMaxNameBytes = 253;     // Kubernetes object name
-inline constexpr std::size_t kMaxReasonBytes = 1024;  // --reason of an edit
-inline constexpr std::size_t kMaxAccountDepth = 16;   // levels below the root
-// Accounts and users together; also the changes of one edit. At kMaxAccounts, only an account whose
-// parent has few accounts and users may be added, from the reserve (accounting/shared_bound.h).
-inline constexpr std::size_t kMaxAccounts = 100'000;
-inline constexpr std::size_t kAccountsReserve = 10'000;
-inline constexpr std::size_t kMaxNamespacesPerAccount = 1024;
-inline constexpr std::size_t kMaxProductsPerAccount = 256;  // that have their own quota or limit
-inline constexpr std::size_t kMaxNamespaceModes = 10'000;   // of a cluster; more are refused
-inline constexpr std::int64_t kMaxShares = 1'000'000'000;   // of an account; more are refused
-inline constexpr std::size_t kMaxPriorityClasses = 64;      // also limits the accounts of one class
-inline constexpr std::uint32_t kMaxShareTreeDepth = 256;    // levels in a file; more are refused
+inline constexpr std::size_t kMaxNameBytes = 253;          // Kubernetes object name
+inline constexpr std::size_t kMaxReasonBytes = 1024;       // --reason of an edit
+inline constexpr std::size_t kMaxNamespaceModes = 10'000;  // of a cluster; more are refused
 
 // Waiting jobs. A further job is refused with RESOURCE_EXHAUSTED, unless its account has few
 // waiting jobs and may use the reserve (accounting/shared_bound.h).

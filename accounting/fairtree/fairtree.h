@@ -23,6 +23,7 @@
 #include <string>
 #include <vector>
 
+#include "core/account_limits.h"
 #include "core/error.h"
 
 namespace subak {

@@ -5,7 +5,7 @@
 #include <string_view>
 #include <utility>
 
-#include "core/limits.h"
+#include "core/account_limits.h"
 #include "core/must.h"
 
 namespace subak {

@@ -4,6 +4,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/account_limits.h"
 #include "core/limits.h"
 #include "core/must.h"
 

@@ -4,7 +4,7 @@
 #include <limits>
 
 #include "cli/text/account_names.h"
-#include "core/limits.h"
+#include "core/account_limits.h"
 
 namespace subak::cli {
 namespace {

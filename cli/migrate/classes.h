@@ -5,6 +5,7 @@
 #include <string>
 
 #include "cli/migrate/migration.h"
+#include "core/account_limits.h"
 
 namespace subak::cli {
 

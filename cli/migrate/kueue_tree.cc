@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "cli/migrate/amounts.h"
+#include "core/account_limits.h"
 #include "core/limits.h"
 
 namespace subak::cli {

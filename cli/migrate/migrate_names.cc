@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "cli/text/account_names.h"
+#include "core/account_limits.h"
 #include "core/limits.h"
 
 namespace subak::cli {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 
+#include "core/account_limits.h"
 #include "core/limits.h"
 
 namespace subak::cli {

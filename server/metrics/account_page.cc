@@ -3,6 +3,7 @@
 #include <charconv>
 #include <cmath>
 
+#include "core/account_limits.h"
 #include "server/metrics/page.h"
 
 namespace subak::metrics {

@@ -4,7 +4,7 @@
 
 #include <limits>
 
-#include "core/limits.h"
+#include "core/account_limits.h"
 
 namespace subak {
 namespace {

@@ -1,5 +1,6 @@
 #include <gtest/gtest.h>
 
+#include "core/account_limits.h"
 #include "core/limits.h"
 #include "tree_fixture.h"
 

@@ -3,8 +3,8 @@
 #include <gtest/gtest.h>
 
 #include "cli/migrate/migrate.h"
+#include "core/account_limits.h"
 #include "core/edge_limits.h"
-#include "core/limits.h"
 
 namespace subak::cli {
 namespace {

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "core/account_limits.h"
 #include "core/limits.h"
 #include "inputs.h"
 

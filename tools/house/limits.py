@@ -1,10 +1,10 @@
-"""Every limit that limits.h, edge_limits.h or browser_limits.h names is used: a limit that nothing enforces is a lie."""
+"""Every limit that a header of _FILES names is used: a limit that nothing enforces is a lie."""
 
 import re
 
 from source import FOLDERS, line_of
 
-_FILES = ("core/limits.h", "core/edge_limits.h", "server/api/common/browser_limits.h")
+_FILES = ("core/limits.h", "core/account_limits.h", "core/edge_limits.h", "server/api/common/browser_limits.h")
 _LIMIT = re.compile(r"\binline\s+constexpr\s+[\w:]+\s+(k\w+)\s*=")
 
 

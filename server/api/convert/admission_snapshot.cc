@@ -9,6 +9,7 @@
 #include <tuple>
 #include <utility>
 
+#include "core/account_limits.h"
 #include "core/limits.h"
 #include "model/bounds/bounds.h"
 #include "server/api/convert/admission_rules.h"

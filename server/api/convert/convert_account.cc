@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "core/account_limits.h"
 #include "core/decimal.h"
 #include "core/limits.h"
 #include "server/api/convert/convert.h"

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "core/account_limits.h"
 #include "core/limits.h"
 #include "server/api/convert/admission_snapshot.h"
 

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "accounting/edit/managed_by.h"
+#include "core/account_limits.h"
 #include "core/limits.h"
 #include "tests/accounting/random.h"
 #include "tests/accounting/tree_fixture.h"

@@ -10,6 +10,7 @@
 #include <random>
 #include <sstream>
 
+#include "core/account_limits.h"
 #include "core/limits.h"
 #include "engine/engine.h"
 #include "tests/admission/hostile.h"

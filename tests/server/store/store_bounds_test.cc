@@ -5,6 +5,7 @@
 
 #include <filesystem>
 
+#include "core/account_limits.h"
 #include "core/limits.h"
 #include "model/bounds/bounds.h"
 #include "server/codec/codec.h"
