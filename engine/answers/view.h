@@ -136,8 +136,8 @@ struct ClusterView {
     std::uint64_t session = 0;
     // The edge has reported all changes of pods up to this time; 0: not known.
     TimeMs seen_until_ms = 0;
-    // The accounts with so many waiting gated pods in the cluster that Subak parks their new owners
-    // (QueueSettings::park_after), by id. Empty if Subak parks all owners.
+    // The accounts that have QueueSettings::park_after waiting gated pods in the cluster, by id.
+    // Subak parks their new owners. Empty if Subak parks all owners.
     std::vector<AccountId> crowded{};
   };
   Reports reports{};

@@ -46,7 +46,7 @@ class OwnerReader {
   void volcano_job(json::Value spec, Status status);
   // ray-project/kuberay ray.io/v1
   void ray_cluster(json::Value spec, Status status);
-  // Reads neither spec nor status, for kinds of which only the metadata matter.
+  // Reads nothing: Subak uses only the metadata of such a kind.
   void nothing(json::Value /*spec*/, Status /*status*/) {}
   // sigs.k8s.io/scheduler-plugins and volcano.sh/apis: PodGroup with minMember
   void min_member(json::Value spec, Status status);

@@ -21,8 +21,8 @@ bool is_call(std::string_view path);
 // the field, its value and what to send instead.
 std::variant<Asked, HttpResponse> parse_call(const HttpRequest& request);
 
-// Converts the request of a method from JSON to protobuf bytes. The error names `body` and says
-// what is wrong.
+// Converts the request of a method from JSON to protobuf bytes. The error has the field `body` and
+// the parser's message.
 Result<std::string> message_of(const google::protobuf::MethodDescriptor& method,
                                std::string_view json);
 

@@ -1,5 +1,5 @@
-// Writes the page at /metrics, which docs/metrics.md describes. The functions here write values
-// that describe the present. Events counts what has happened.
+// Writes the page at /metrics, which docs/metrics.md describes. The functions here write values of
+// the present state. The class Events counts events.
 //
 // Dashboards depend on the names of the metrics, so no name changes. Each label has a bounded
 // number of values: limits::kMetricAccounts bounds accounts, and the configuration bounds clusters,
