@@ -1,7 +1,7 @@
 // GPU products by number. Callers use the number as a key, because it is smaller than the name.
 // Number 0 is kAnyProduct. Products get numbers in the order of first use, and a number always
 // means the same product.
-// Threads: as the fleet.
+// Threads: the rules of the fleet that owns the object (placement/fleet/fleet.h).
 #pragma once
 
 #include <cstddef>
@@ -34,12 +34,14 @@ class Products {
     by_name_.emplace(product, id);
     return id;
   }
-  // Returns the name of a number that intern() returned. Valid while the fleet lives.
+  // Returns the name of a number that intern() returned. The text is valid until the next call of
+  // intern().
   std::string_view name(ProductId id) const {
     must(id.value < names_.size(), "a product's number was given to a name");
     return names_[id.value];
   }
-  // Returns the number of the product; none if the product was never interned.
+  // Returns the number of the product. None (0): intern() never got the product, or the product is
+  // kAnyProduct.
   ProductId find(std::string_view product) const {
     const auto it = by_name_.find(product);
     return it == by_name_.end() ? ProductId() : it->second;

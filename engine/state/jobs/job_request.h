@@ -2,8 +2,8 @@
 // each pod is a rank of this shape. Before the gang is complete, the job has no shape, and each pod
 // has a shape of its own.
 //
-// The functions look up requests by shape in the fleet. Functions that change a job change only the
-// job's shape and the shapes of its pods. No index of Jobs depends on these shapes.
+// The functions look up requests by shape in the fleet. The functions that change a job change only
+// its shape, its list of pods and its parking. No index of Jobs depends on the shapes of pods.
 // Threads: one at a time.
 #pragma once
 
@@ -35,7 +35,7 @@ GangRequest gathered_request(const Fleet& fleet, const Job& job);
 // Returns the least that the job can cost, in milli-GPU; 0 while the job's request is not complete.
 MilliGpu least_milligpu(const Fleet& fleet, const Job& job);
 // Returns the only product that the GPU pods of the request can use. None: the pods can use several
-// products.
+// products, no pod requests GPUs, or the fleet does not know the product.
 ProductId only_product(const Fleet& fleet, const GangRequest& request);
 // True if the job uses a ComputeDomain.
 bool uses_compute_domain(const Fleet& fleet, const Job& job);
@@ -50,7 +50,8 @@ std::vector<ProductDemand> amounts_of(const Fleet& fleet, std::span<const PodSlo
 void append_pods(std::vector<PodGroup>& groups, std::uint32_t count, const PodShape& shape);
 // Returns the request of a single pod.
 GangRequest single_pod(const PodShape& shape, bool compute_domain = false);
-// Returns the pod of the request with this shape, which has a single pod. The shape must be in use.
+// Returns the only pod of the request with this shape. The request must have a single pod
+// (asserted), and the shape must be in use.
 const PodShape& single_pod_of(const Fleet& fleet, ShapeId shape);
 
 // Completes a gang: the job gets this shape, and each pod becomes a rank of this shape. Asserts
@@ -63,8 +64,9 @@ void open_gang(const Fleet& fleet, Job& job, const std::function<ShapeUse(const 
 // become invalid.
 void expect_pod(Job& job, std::uint32_t rank, ShapeUse shape);
 
-// Says that the job is parked or no longer parked. If the job waits and is resumed, no pods are
-// expected any more. The job must have been parked before.
+// Sets whether the owner of the job is parked or resumed. The job's parking must not be kNone,
+// neither before the call nor after it (asserted). If the owner of a waiting job is resumed, the
+// function removes the expected pods of the job.
 void set_parking(Job& job, Parking to);
 
 }  // namespace subak::state

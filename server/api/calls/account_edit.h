@@ -33,8 +33,8 @@ Call::Reactor* move_account(const Call& call, in::MoveAccount edit,
 // Fills in the answer to an edit and finishes the call. Call it in the callback of
 // Call::post_then(), on the loop's thread. If `reply` has an error, that becomes the status of the
 // call. The answer has no `before` for a new account, and no `account` for a deleted one. The
-// answer to a repeated request has only `account`, with the present values, if the account still
-// exists. Only for this answer, the function makes one more read.
+// answer to a repeated request has no `before`. Its `account` has the present values; unset: the
+// account no longer exists. Only for this answer, the function makes one more read.
 void finish_account_edit(const Call& call, const Reply& reply, v1::EditAccountResponse* out);
 
 }  // namespace subak::api

@@ -93,8 +93,8 @@ struct ApiOptions {
   bool loopback_admin = true;
   // The path of a Unix socket on which the server listens too; empty: there is none. The socket
   // admits root, the service's own user and `socket_users`, and closes the connection of any other
-  // user. A caller on the socket is the admin "socket". If the caller sends a token, it has the
-  // role of the token instead.
+  // user. A caller on the socket is the admin "socket". If there is a token file and the caller
+  // sends a token, it has the role of the token instead.
   std::string socket;
   // The ids of further users that the socket admits.
   std::vector<std::uint32_t> socket_users;

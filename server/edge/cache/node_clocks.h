@@ -24,8 +24,8 @@ class NodeClocks {
   // Takes a renewal. The node made it at `renewed_ms` by the node's clock, and the service received
   // it at `now_ms` by the service's clock. Returns true if off_ms() of the node changes. A renewal
   // gives no sample if it is from a list, or if its time is the same as that of the last renewal. A
-  // renewal that arrives within two seconds of the last sample only replaces the value of that
-  // sample, if its own value is smaller.
+  // renewal that arrives within two seconds of the previous one gives no new sample. If its value
+  // is smaller than the last sample, it replaces that sample.
   bool renewed(const std::string& node, TimeMs renewed_ms, TimeMs now_ms,
                std::int64_t monotonic_ms);
   // Drops the samples of the node.
@@ -56,7 +56,8 @@ class NodeClocks {
     std::array<DurationMs, kSamples> samples{};
     // The number of samples so far. The number continues to rise beyond the size of the ring.
     std::size_t count = 0;
-    // When the last sample came, by the monotonic clock.
+    // When the last renewal came that was not from a list and had a new time, by the monotonic
+    // clock.
     std::int64_t sampled_ms = 0;
     // The result of NodeClocks::off_ms().
     DurationMs off_ms = 0;

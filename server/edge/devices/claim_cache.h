@@ -48,8 +48,9 @@ class ClaimCache {
   // The devices that can satisfy the ResourceClaims.
   DeviceCache& devices() { return devices_; }
 
-  // The lists of ResourceClaims and of ResourceClaimTemplates: begin, each object, complete. A
-  // complete list forgets the objects that it did not name.
+  // Take a list of ResourceClaims or of ResourceClaimTemplates: call begin_...() first, then
+  // see_...() for each object, then complete_...(). The last call forgets the objects that the list
+  // did not name. Between lists, see_...() takes the events of the watch.
   void begin_claims() { ++claim_list_; }
   void see_claim(const WatchEvent& event);
   void complete_claims();
@@ -72,8 +73,8 @@ class ClaimCache {
   // Forgets a pod that has ended or is gone. `knows_end`: its status states when it ended.
   void forget(const std::string& uid, bool knows_end = false);
   // Returns the time from which this pod pays for a shared ResourceClaim: the end of the pod that
-  // paid before. 0: the cluster does not state that end, so the pod pays from now on.
-  // `bound_at_ms`: when the pod was bound.
+  // paid before. 0: that end is not known, or it is not after `bound_at_ms`. Then the pod pays from
+  // now on. `bound_at_ms`: when the pod was bound.
   TimeMs pays_from_ms(const std::string& uid, TimeMs bound_at_ms) const;
 
   // A session begins. `seen_until_ms`: ClusterView::Reports::seen_until_ms.
@@ -85,19 +86,20 @@ class ClaimCache {
   bool hold_back(const std::string& uid, const PodRecord& record);
   // The list is complete: returns the records that were held back, by uid.
   std::map<std::string, PodRecord> take_held_back();
-  // For a pod of a list that the core does not know: returns the time from which it pays for its
-  // shared ResourceClaims. Call it after take_held_back().
-  // - If the core chose the node of this pod, the pod paid itself from its binding: nullopt.
-  // - Otherwise another pod paid until an edge last saw the cluster (`seen_until_ms`), or until
-  //   that pod ended, if that was later. The result is the later time.
-  // - If the pod was bound after that time, it pays from its binding: nullopt.
+  // Returns the time from which a pod pays for its shared ResourceClaims. The pod is one that a
+  // list names and that the core does not know. nullopt: the pod pays from its binding. Call it
+  // after take_held_back().
+  // - If the core chose the node of this pod, no other pod paid: nullopt.
+  // - Otherwise another pod may have paid: until its end, or until an edge last saw the cluster
+  //   (`seen_until_ms`). The result is the later of these two times.
+  // - If the pod was bound at that time or later: nullopt.
   std::optional<TimeMs> listed_pays_from_ms(const PodRecord& record) const;
   // Forgets all pods, when a session begins.
   void forget_pods();
 
-  // Takes out the pods for which resolve() may return something else, since a ResourceClaim, a
-  // ResourceClaimTemplate, a DeviceClass or a kind of device has changed. Pods that run with known
-  // devices are not among them.
+  // Takes out the pods for which resolve() may now return another result. After a change of a
+  // ResourceClaim, these are all pods that share it. After a change of a ResourceClaimTemplate, a
+  // DeviceClass or a kind of device, these are only pods that wait (PodUses::waits).
   std::set<std::string> take_outdated();
 
  private:
@@ -142,8 +144,9 @@ class ClaimCache {
   // does not state when the pod ended.
   bool note_end(const std::string& uid, const Pod& pod, json::Value object);
   // Returns when the last payer of the pod's ResourceClaims ended. 0: not known, or no payer has
-  // ended in this session. `listed` false: only the end of the pod that paid just before counts.
-  // True: the end of each pod that may have paid counts.
+  // ended in this session. If `listed` is true, the end of each pod that may have paid counts. If
+  // it is false, only the end of Users::before counts. But if Users::before is empty, the end of
+  // each such pod counts too.
   TimeMs payer_ended_ms(const std::string& uid, bool listed) const;
   // From now on, this pod pays for the ResourceClaim.
   static void set_payer(Users& users, const std::string& uid);
