@@ -124,7 +124,7 @@ class ReadyQueue {
   struct Level {
     // The account whose children were compared.
     AccountId node;
-    // The children in the order of the rule, so the child that the walk took comes first.
+    // The children, sorted by order_keys(). The walk takes the first child.
     std::vector<Compared> compared;
   };
 

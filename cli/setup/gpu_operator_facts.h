@@ -22,7 +22,8 @@ namespace subak::cli {
 struct PluginConfig {
   // Why the text cannot be read. Empty: it was read, and the other members are set.
   std::string mistake;
-  // True: some resource has at least two replicas by time-slicing, or by MPS.
+  // `time_slicing`: the configuration shares some resource by time-slicing, with at least two
+  // replicas. `mps`: the same for sharing by MPS.
   bool time_slicing = false, mps = false;
   // sharing.timeSlicing.failRequestsGreaterThanOne: a pod may ask for one replica only.
   bool one_replica_only = false;

@@ -1,5 +1,5 @@
-// Reads the GPUs of a Kubernetes node from its resources and from NVIDIA's and Google's labels. It
-// is a part of kube/node/node.h, which lists the fields.
+// Reads the GPUs of a Kubernetes node from its resources and from NVIDIA's and Google's labels.
+// kube/node/node.h uses these functions, and lists the fields that they read.
 // Threads: any; pure functions.
 #pragma once
 

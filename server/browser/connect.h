@@ -26,7 +26,7 @@ std::variant<Asked, HttpResponse> parse_call(const HttpRequest& request);
 Result<std::string> message_of(const google::protobuf::MethodDescriptor& method,
                                std::string_view json);
 
-// Returns the HTTP status and the name of a gRPC code in the Connect protocol: 404, "not_found".
+// The HTTP status and the name of a gRPC code in the Connect protocol, such as 404 and "not_found".
 struct ConnectCode {
   int http = 500;
   std::string_view name;
@@ -42,9 +42,10 @@ HttpResponse connect_refusal(grpc::StatusCode code, const Error& error, int http
 // Returns the answer to a call: the message and the header Subak-Sequence, or the error.
 HttpResponse connect_answer(Answered answered);
 
-// Returns the part of a target before its query, and the value of a parameter of the query; empty:
-// there is none. The value is decoded (%xx and +).
+// Returns the part of a request target before its query.
 std::string_view path_of(std::string_view target);
+// Returns the value of a parameter in the query of a target, decoded (%xx and +). Empty: the query
+// has no such parameter, or the parameter has no value.
 std::string parameter_of(std::string_view target, std::string_view name);
 // Returns the text of a field of a form or a query, decoded.
 std::string decoded(std::string_view text);

@@ -15,20 +15,21 @@ namespace subak {
 // cannot be read.
 std::size_t raise_open_files();
 
-// The limits on connections, in all and from one address. Reserved connections do not count.
+// The limits on connections, in all and from one address. The connections that are reserved for the
+// service's own probes (limits::kReservedConnections) do not count.
 struct ConnectionLimits {
   // The limits of the three listeners.
   ListenerLimits webhook, grpc, http;
 };
 
-// Divides `files` open files among the listeners, after it has subtracted kOwnFiles and the files
-// for probes. If there are enough files, the limits are those of core/limits.h. If not, all limits
-// become smaller in the same proportion, but one address may always have limits::kMinConnections.
-// If there are too few files for a start, it fails with kPrecondition, with the field "open files".
-// The error says how many are needed.
+// Divides `files` open files among the listeners. First it subtracts kOwnFiles, and the files for
+// reserved connections and for connections that are closing. If there are enough files, the limits
+// are those of core/limits.h. If not, all limits become smaller in the same proportion, but one
+// address may always have limits::kMinConnections. If there are too few files for a start, it fails
+// with kPrecondition, with the field "open files". The error says how many are needed.
 Result<ConnectionLimits> share_files(std::size_t files);
 
-// Returns the machine's name; empty if it has none.
+// Returns the host name of the machine, by gethostname(2); empty if that fails.
 std::string machine_name();
 
 }  // namespace subak

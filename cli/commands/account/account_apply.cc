@@ -267,8 +267,8 @@ void add_account_files(Command account) {
   c.option("--revision", o->revision,
            "make the changes only if the tree still has this revision (diff prints it)", "N");
   c.flag("--retroactive", o->retroactive,
-         "let new shares also count for past usage; first shows which positions of the first "
-         "waiting jobs change");
+         "let new shares also count for past usage. Before the edit, the command shows which of "
+         "the first waiting jobs get another position");
   add_override(c, o->override_managed);
   add_reason(c, o->edit);
   c.run([o](Session& s) { return apply(s, *o); });

@@ -93,8 +93,8 @@ void add_set(Command account) {
            "three quarters",
            "N");
   c.flag("--retroactive", o->retroactive,
-         "let the new shares also count for past usage; without it, they count from now on. First "
-         "shows which positions of the first waiting jobs change");
+         "let the new shares also count for past usage; without it, they count from now on. Before "
+         "the edit, the command shows which of the first waiting jobs get another position");
   c.option("--quota", o->quota,
            "guaranteed GPUs: 16, or by product H100=16,A100=8 (short names work), or none",
            "AMOUNTS");

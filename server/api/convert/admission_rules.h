@@ -1,6 +1,7 @@
 // Converts the rules of the webhook to messages and back. The rules are the part of an operator's
-// configuration and policy that a replica of the webhook needs. It is a part of
-// admission_snapshot.h. Threads: any; pure functions.
+// configuration and policy that a replica of the webhook needs. The rules are one part of a copy of
+// the leader's data (admission_snapshot.h). Private to server/api/convert. Threads: any; pure
+// functions.
 #pragma once
 
 #include <string>

@@ -216,7 +216,7 @@ struct OwnerEntry {
   std::vector<RoleRanks> ranks;
   // For a Job: the number of failures that it may have, and the number that it has had.
   std::int64_t backoff_limit = 6, failed = 0;
-  // The owner has activeDeadlineSeconds. The time in which the owner's pods wait counts too.
+  // The owner has activeDeadlineSeconds. This time also runs while the owner's pods wait.
   bool has_deadline = false;
   // For a Job: true if it has one pod at a time, because spec.parallelism is absent or at most 1.
   bool one_pod = false;
