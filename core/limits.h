@@ -55,7 +55,7 @@ inline constexpr DurationMs kGangReturnMs = 15 * kMinuteMs;
 inline constexpr DurationMs kLateMembersMs = 30 * kMinuteMs;
 // A job whose gates could not be opened waits before its next attempt: first kReleaseRetryMs, then
 // twice as long each time, up to the maximum.
-inline constexpr DurationMs kReleaseRetryMs = 10 * kSecondMs;
+inline constexpr DurationMs kReleaseRetryMs = 10'000;
 inline constexpr DurationMs kMaxReleaseRetryMs = 2 * kHourMs;
 
 // If the cluster's scheduler refused a job's pods on two nodes, the job waits before its next
@@ -85,6 +85,9 @@ inline constexpr std::size_t kMaxFitChecksPerPass = 65'536;
 // A search for a promised start considers the cluster's first kMaxDrainTimes planned drains one by
 // one. For a start after these drains, every node with a planned drain counts as drained.
 inline constexpr std::size_t kMaxDrainTimes = 8;
+// The mean time until a held GPU becomes free: see HoldLengths and derive::patience().
+inline constexpr std::size_t kHoldsRemembered = 1024, kFewestHolds = 256;
+inline constexpr DurationMs kLeastPatienceMs = 10 * kSecondMs;
 // Rounds of one pass. If a reservation moves or its job starts, a new round tries other jobs again.
 inline constexpr std::size_t kMaxPassRounds = 32;
 // On nodes that are reserved for a later time, one round tries at most this many jobs, in order.

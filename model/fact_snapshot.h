@@ -148,7 +148,9 @@ struct RequestSnapshot {
 // A counter that gives new ids: job ids of one cluster, or node ids.
 struct CountersSnapshot {
   static constexpr std::string_view kName = "counters_kept";
-  // If `cluster` is set, only `next_job` is used: the sequence number of this cluster's next job.
+  // If `cluster` is set, only `next_job` and the `hold` fields are used. `next_job` is the sequence
+  // number of this cluster's next job. The `hold` fields are those of HoldLengths
+  // (engine/state/clusters.h).
   // If `cluster` is not set, the other fields are used. `next_node` is the id of the next new node.
   // `outside_event_ms` is the time of the last event from outside, such as an arrival or the end of
   // a job (state::Claims::outside_event_ms()). `account_edit` is the number of the last fact that
@@ -158,6 +160,8 @@ struct CountersSnapshot {
   std::uint32_t next_node = 0;
   TimeMs outside_event_ms = 0;
   std::uint64_t account_edit = 0;
+  std::uint64_t holds_ended = 0;
+  double hold_time = 0, hold_time_squared = 0;
   template <class V>
   void fields(V& v) {
     v(1, "cluster", cluster);
@@ -165,6 +169,9 @@ struct CountersSnapshot {
     v(3, "next_node", next_node);
     v(4, "outside_event_ms", outside_event_ms);
     v(5, "account_edit", account_edit);
+    v(6, "holds_ended", holds_ended);
+    v(7, "hold_time", hold_time);
+    v(8, "hold_time_squared", hold_time_squared);
   }
 };
 

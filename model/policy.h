@@ -143,6 +143,7 @@ struct Policy {
   // Subak releases a hold whose pod is not bound after this time. At least 1 s.
   DurationMs hold_ms = 10 * kMinuteMs;
   // A job that has waited this long and does not fit in its turn may get reserved nodes; 0 = never.
+  // Where GPUs become free sooner, the job waits less (derive::patience).
   DurationMs patience_ms = 2 * kHourMs;
   TickSettings tick;
   FairShareSettings fair_share;

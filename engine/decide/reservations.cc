@@ -113,7 +113,7 @@ std::vector<Reservation> all_reservations(const Decision& d) {
 }
 
 bool has_waited(const Decision& d, const state::Job& job) {
-  const DurationMs patience_ms = d.s.policy().patience_ms;
+  const DurationMs patience_ms = derive::patience(d.s, job.id.cluster());
   return patience_ms > 0 && d.s.now() - job.submit_ms >= patience_ms;
 }
 

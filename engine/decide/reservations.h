@@ -17,8 +17,7 @@ namespace subak::decide {
 // Returns a copy of the reservations of all clusters. The copy stays the same when reservations
 // change.
 std::vector<state::Reservation> all_reservations(const Decision& d);
-// True if the queued job has waited for the policy's patience. Only such a job may get a
-// reservation.
+// True if the queued job has waited for derive::patience(). Only such a job may get a reservation.
 bool has_waited(const Decision& d, const state::Job& job);
 // True if the cluster may have one more reservation: it has fewer than QueueSettings::reserve_jobs
 // reservations, and its list is complete.

@@ -14,6 +14,7 @@
 #include "engine/derive/entitled_place.h"
 #include "engine/derive/gang_reasons.h"
 #include "engine/derive/order.h"
+#include "engine/derive/reservations.h"
 #include "engine/derive/rows.h"
 #include "engine/state/planned_end.h"
 
@@ -428,7 +429,7 @@ Reason first_reason(const State& s, const Places& places, const state::Job& job,
 namespace {
 
 void explain_patience(const State& s, const state::Job& job, Explanation& out) {
-  const DurationMs patience_ms = s.policy().patience_ms;
+  const DurationMs patience_ms = patience(s, job.id.cluster());
   if (patience_ms > 0) out.patience_until_ms = job.submit_ms + patience_ms;
   const state::Reservation* const r = s.clusters().reservation_of(job.id);
   if (r == nullptr) return;

@@ -176,8 +176,9 @@ std::optional<Start> estimated_start(const State& s, Search& search, const state
 FreeFor::FreeFor(const State& s, const state::Job& job, TimeMs start_ms)
     : s_(s),
       job_(job.id),
-      most_(state::uses_compute_domain(s.fleet(), s.jobs().at(job.id)) ? s.policy().gangs.clique_gangs
-                                                                       : 0) {
+      most_(state::uses_compute_domain(s.fleet(), s.jobs().at(job.id))
+                ? s.policy().gangs.clique_gangs
+                : 0) {
   if (most_ == 0) return;
   for (const state::Reservation& r : s.clusters().at(job.id.cluster()).reservations) {
     if (r.job == job.id || r.start_ms > start_ms ||
@@ -238,6 +239,13 @@ bool FreeFor::is_held(const std::vector<NodeId>& nodes) const {
   return std::any_of(nodes.begin(), nodes.end(), [&](NodeId node) {
     return any(node, [](const state::Job&) { return true; });
   });
+}
+
+DurationMs patience(const State& s, ClusterId cluster) {
+  const DurationMs most_ms = s.policy().patience_ms;
+  const auto rest_ms = s.clusters().at(cluster).hold_lengths.mean_rest_ms();
+  if (!rest_ms) return most_ms;
+  return std::min(most_ms, std::max(*rest_ms, limits::kLeastPatienceMs));
 }
 
 MilliGpu held_on(const State& s, const std::vector<NodeId>& nodes) {

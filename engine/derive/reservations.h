@@ -71,6 +71,13 @@ class FreeFor {
   std::map<std::uint32_t, std::size_t> promised_;
 };
 
+// Returns how long a job of the cluster waits before it may get a reservation. This is the policy's
+// patience, or the mean time until a held GPU becomes free (state::HoldLengths) if that is less. So
+// gangs do not wait for hours if all jobs are short. The result is at least
+// limits::kLeastPatienceMs, unless the policy's patience is shorter. 0: no job of the cluster may
+// get a reservation. Source: docs/design/0005.
+DurationMs patience(const State& s, ClusterId cluster);
+
 // A start of a job on certain nodes.
 struct Start {
   // The nodes, ascending; at least one.

@@ -321,7 +321,10 @@ void State::on(const fact::AttemptEnded& f) {
   const MilliGpu held = held_by(job);
   for (std::uint32_t rank = 0; rank < job.pods.size(); ++rank) {
     must(!job.pods[rank].is_bound(), "nothing of an attempt that ended is bound");
-    if (job.pods[rank].state == PodState::kHeld) give_place_back(job, rank);
+    if (job.pods[rank].state != PodState::kHeld) continue;
+    give_slot(job, rank, now());
+    job.pods[rank].state = PodState::kWaiting;
+    pass_due_.now = true;
   }
   must(job.pods_holding() == 0, "nothing of an attempt that ended is held");
   // A victim that had not begun to run ends without StopAsked, so its preemption is recorded here.
@@ -350,11 +353,13 @@ void State::on(const fact::AttemptEnded& f) {
   if (f.to == JobState::kDone) jobs_.end(job, now());
 }
 
-void State::give_place_back(Job& job, std::uint32_t rank) {
-  must(is_charged(*this, job.pods[rank], now()), "a released hold is charged up to then");
-  allocations_.give(job, rank, now(), now());
-  job.pods[rank].state = PodState::kWaiting;
-  pass_due_.now = true;
+void State::give_slot(Job& job, std::uint32_t rank, TimeMs at) {
+  const Pod& pod = job.pods.at(rank);
+  must(is_charged(*this, pod, at), "a released hold is charged up to then");
+  const DurationMs length_ms = at - job.run().started_ms;
+  if (pod.slot.milligpu > 0 && length_ms > 0)
+    clusters_.hold_ended(job.id.cluster(), pod.slot.milligpu, length_ms);
+  allocations_.give(job, rank, at, now());
 }
 
 void State::on(const fact::PlaceLost& f) {
@@ -363,7 +368,9 @@ void State::on(const fact::PlaceLost& f) {
   must(job.pods.at(f.rank).state == PodState::kHeld, "a pod that loses its hold was not bound");
   must(f.cause != Cause::kNone, "a lost hold has a cause");
   if (job.cause == Cause::kNone) job.cause = f.cause;
-  give_place_back(job, f.rank);
+  give_slot(job, f.rank, now());
+  job.pods[f.rank].state = PodState::kWaiting;
+  pass_due_.now = true;
 }
 
 // A starting job runs when no pod is left to bind.
@@ -416,8 +423,7 @@ void State::on(const fact::PodGone& f) {
       job.make_extras().rejected =
           std::make_unique<NodeRejection>(NodeRejection{node, f.rejection});
     }
-    must(is_charged(*this, job.pods[f.rank], f.at_ms), "a released hold is charged up to then");
-    allocations_.give(job, f.rank, f.at_ms, now());
+    give_slot(job, f.rank, f.at_ms);
     const bool ill = f.cause != Cause::kNone && f.cause != Cause::kFinished;
     if (ill && job.cause == Cause::kNone) job.cause = f.cause;
   }

@@ -121,10 +121,31 @@ fact::Reserved Reservation::as_fact() const {
   return f;
 }
 
+void HoldLengths::add(MilliGpu amount, DurationMs length_ms) {
+  must(amount > 0 && length_ms > 0, "a hold has GPUs, and takes time");
+  constexpr double kRemembered = 1 - 1.0 / static_cast<double>(limits::kHoldsRemembered);
+  const double length = static_cast<double>(length_ms);
+  const double held = static_cast<double>(amount) * length;
+  time = time * kRemembered + held;
+  time_squared = time_squared * kRemembered + held * length;
+  ++ended;
+}
+
+std::optional<DurationMs> HoldLengths::mean_rest_ms() const {
+  if (ended < limits::kFewestHolds) return std::nullopt;
+  must(time > 0, "holds that ended took time");
+  return static_cast<DurationMs>(time_squared / (2 * time));
+}
+
 void Clusters::apply(const fact::CountersSnapshot& f) {
   Cluster& cluster = writable(f.cluster);
   must(f.next_job >= cluster.next_job, "a number is used once");
   cluster.next_job = f.next_job;
+  cluster.hold_lengths = {f.holds_ended, f.hold_time, f.hold_time_squared};
+}
+
+void Clusters::hold_ended(ClusterId id, MilliGpu amount, DurationMs length_ms) {
+  writable(id).hold_lengths.add(amount, length_ms);
 }
 
 void Clusters::number_used(JobId id) {
@@ -160,7 +181,11 @@ void Clusters::snapshot(const Sink& sink) const {
     for (const NamespaceLabel* label : c.labels->values()) {
       sink(fact::NamespaceLabelled{id, label->ns, label->account});
     }
-    sink(fact::CountersSnapshot{id, c.next_job, 0});
+    fact::CountersSnapshot counters{id, c.next_job, 0};
+    counters.holds_ended = c.hold_lengths.ended;
+    counters.hold_time = c.hold_lengths.time;
+    counters.hold_time_squared = c.hold_lengths.time_squared;
+    sink(std::move(counters));
   }
   for (const auto& [id, name] : removed_) {
     sink(fact::ClusterSet{id, name, Mode::kObserve, {}, {}});

@@ -39,6 +39,27 @@ struct Reservation {
   fact::Reserved as_fact() const;
 };
 
+// How long pods of one cluster held their GPUs, so that Subak knows how soon held GPUs become free.
+// The numbers are equal in every replay, because each fact changes them in the same way. A
+// checkpoint has all three (fact::CountersSnapshot).
+struct HoldLengths {
+  // How many holds of GPUs have ended.
+  std::uint64_t ended = 0;
+  // Two sums over these holds, of `amount x length` and of `amount x length x length`, in milli-GPU
+  // and ms. Each end lowers the weight of all earlier ends by 1/limits::kHoldsRemembered.
+  double time = 0;
+  double time_squared = 0;
+
+  // Records that a hold of this many milli-GPU ended after `length_ms`. Both are above 0
+  // (asserted).
+  void add(MilliGpu amount, DurationMs length_ms);
+  // Returns the mean time until a GPU that is held at a random moment becomes free:
+  // time_squared / (2 time). nullopt: fewer than limits::kFewestHolds holds have ended.
+  // Source: the mean residual life of a renewal process, E[X^2] / (2 E[X]), for example in
+  // D. R. Cox, Renewal Theory (1962).
+  std::optional<DurationMs> mean_rest_ms() const;
+};
+
 // One cluster.
 struct Cluster {
   // The id of the cluster; never 0.
@@ -67,6 +88,7 @@ struct Cluster {
   // The reservations, in the order in which the jobs got the first of their consecutive
   // reservations.
   std::vector<Reservation> reservations;
+  HoldLengths hold_lengths;
   // The labels of namespaces that name an account; never null.
   std::shared_ptr<const NamespaceLabels> labels = std::make_shared<const NamespaceLabels>();
   // Returns the namespace's own mode, or else the cluster's mode.
@@ -106,11 +128,13 @@ class Clusters {
   // Records that a pod existed at `at`. If the cluster is synced and has a `seen_until_ms`, the
   // cluster's events are then known up to `at`.
   void pod_seen(ClusterId id, TimeMs at);
+  // Records that a pod held this many milli-GPU for `length_ms`.
+  void hold_ended(ClusterId id, MilliGpu amount, DurationMs length_ms);
   // Sets the reservation of a job. A fact without nodes ends the reservation, which must exist
   // (asserted).
   void apply(const fact::Reserved& f);
-  // Restores the next job number of one cluster. The number must be above the numbers of all jobs
-  // of the cluster (asserted).
+  // Restores the next job number and the hold lengths of one cluster. The number must be above the
+  // numbers of all jobs of the cluster (asserted).
   void apply(const fact::CountersSnapshot& f);
   // Makes sure that the next job of the cluster gets a higher number than this job.
   void number_used(JobId id);

@@ -180,9 +180,9 @@ class State {
   void plan_ends();
   // Sets a starting job to kRunning if no pod is left to bind.
   void run_if_bound(state::Job& job);
-  // Releases the hold of a pod that waits again. All usage of the pod must be in the books
-  // (asserted).
-  void give_place_back(state::Job& job, std::uint32_t rank);
+  // Releases the GPUs of a pod at the time `at`. All usage of the pod until then must be in the
+  // books (asserted).
+  void give_slot(state::Job& job, std::uint32_t rank, TimeMs at);
   // Opens a waiting gang. If the gang is complete, it has one request for all its pods. The call
   // drops this request, and gives each pod a request of its own until the gang is complete again.
   void open_gang(state::Job& job);

@@ -73,6 +73,21 @@ class Reservations : public testing::Test {
     pass();
     return reply.job;
   }
+  // The started job's only pod is bound, holds its GPUs for `length_ms`, and ends.
+  void run(JobId job, DurationMs length_ms) {
+    in::PodBound bound;
+    bound.cluster = "main";
+    bound.pod = {"", job, 0};
+    bound.node = "n0";
+    EXPECT_FALSE(send(bound).error);
+    now += length_ms;
+    in::PodGone gone;
+    gone.cluster = "main";
+    gone.pod = {"", job, 0};
+    gone.cause = Cause::kFinished;
+    EXPECT_FALSE(send(gone).error);
+    pass();
+  }
   void pass() {
     while (engine.pass_due()) send(in::Pass{});
   }
@@ -98,6 +113,38 @@ class Reservations : public testing::Test {
   TimeMs now = kStart;
   Engine engine;
 };
+
+// After many holds of 4 minutes, a held GPU becomes free within 2 minutes in the mean. A job waits
+// no longer than this for a reservation, and a checkpoint has the times.
+TEST_F(Reservations, WhereJobsAreShortAJobWaitsLess) {
+  set_policy([](Policy& p) { p.patience_ms = 2 * kHourMs; });
+  nodes(1);
+  const auto wait_ms = [&](JobId id) {
+    const auto why = engine.explain(id, now);
+    return why->patience_until_ms - engine.job(id, false)->submit_ms;
+  };
+  for (std::size_t i = 0; i < limits::kFewestHolds; ++i) {
+    const JobId job = submit(1, 8, kHourMs), waits = submit(1, 8, kHourMs, "bio");
+    EXPECT_EQ(wait_ms(waits), 2 * kHourMs) << i;
+    in::CancelJob cancel;
+    cancel.job = waits;
+    send(cancel);
+    run(job, 4 * kMinuteMs);
+  }
+  submit(1, 8, kHourMs);
+  const JobId waits = submit(1, 8, kHourMs, "bio");
+  EXPECT_EQ(wait_ms(waits), 2 * kMinuteMs);
+  now += 2 * kMinuteMs - 1;
+  submit(1, 9, kMinuteMs);
+  EXPECT_FALSE(has_nodes(waits));
+  now += 1;
+  submit(1, 9, kMinuteMs);
+  EXPECT_TRUE(has_nodes(waits));
+  set_policy([](Policy& p) { p.patience_ms = kMinuteMs; });
+  EXPECT_EQ(wait_ms(waits), kMinuteMs) << "the policy's patience is shorter";
+  set_policy([](Policy& p) { p.patience_ms = 0; });
+  EXPECT_EQ(engine.explain(waits, now)->patience_until_ms, 0) << "no reservations";
+}
 
 // Of a shape the first in the order is asked, and when it gets none, the others are not: also in a later pass, which
 // remembers that it got none.

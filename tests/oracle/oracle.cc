@@ -420,6 +420,11 @@ void Oracle::close(JobId id, std::uint32_t rank, TimeMs at) {
   }
   const AccountId leaf = s->leaf;
   const bool counts = s->at.milligpu != 0;
+  const TimeMs started = job(id)->started;
+  for (Cluster& c : clusters_) {
+    if (c.id == id.cluster() && counts && at > started)
+      c.held.push_back({s->at.milligpu, at - started});
+  }
   end_use(id, rank, at);
   slots_.erase(slots_.begin() + (s - slots_.data()));
   if (counts) changed(leaf, at);

@@ -227,6 +227,7 @@ class Oracle {
     std::uint64_t session = 0;
     TimeMs since = 0;       // no edge has reported its events since then; 0: an edge reports them
     bool enforced = false;  // all its namespaces have the mode enforce
+    std::vector<std::pair<MilliGpu, DurationMs>> held{};  // the holds that ended, and their times
     std::set<std::string> named{};  // the owners that were reported parked since its list began
   };
   // The next job at or below an account. `within`: the job is within quota. `close`: the oracle

@@ -15,6 +15,23 @@ bool keeps(const fact::Reserved& r, NodeId node) {
   return std::any_of(r.nodes.begin(), r.nodes.end(), [&](const auto& k) { return k.node == node; });
 }
 
+// The shortest wait of a job with a reservation. A GPU that is held at a random moment becomes free
+// after half of the mean length of holds, each hold weighted by its GPU-time (docs/design/0005). One
+// ms less: sums of doubles are not exact.
+DurationMs patience(const Policy& policy,
+                    const std::vector<std::pair<MilliGpu, DurationMs>>& held) {
+  if (held.size() < limits::kFewestHolds) return policy.patience_ms;
+  long double weight = 1, time = 0, lengths = 0;
+  for (auto it = held.rbegin(); it != held.rend() && weight > 1e-15L; ++it) {
+    const long double gpu_time = weight * static_cast<long double>(it->first) * it->second;
+    time += gpu_time;
+    lengths += gpu_time * it->second;
+    weight *= 1 - 1.0L / limits::kHoldsRemembered;
+  }
+  const auto rest = static_cast<DurationMs>(lengths / time / 2) - 1;
+  return std::min(policy.patience_ms, std::max(rest, limits::kLeastPatienceMs - 1));
+}
+
 }  // namespace
 
 fact::Reserved* Oracle::reservation(JobId id) {
@@ -75,7 +92,8 @@ std::set<JobId> Oracle::too_many_beside(const fact::Reserved& r, TimeMs start) {
       });
       beside += near && job(other.job)->request.terms.compute_domain ? 1 : 0;
     }
-    for (std::size_t i = 0; i < gangs.size() && beside >= policy_.gangs.clique_gangs; ++i, --beside) {
+    for (std::size_t i = 0; i < gangs.size() && beside >= policy_.gangs.clique_gangs;
+         ++i, --beside) {
       out.insert(gangs[i].second);
     }
   }
@@ -173,7 +191,9 @@ void Oracle::on(const fact::Reserved& f) {
   if (j == nullptr || j->state != JobState::kQueued) return wrong("nodes for who does not wait");
   ++reservations_;
   if (before == nullptr) {
-    if (now_ - j->submit < policy_.patience_ms || policy_.patience_ms == 0) {
+    const auto cluster = std::find_if(clusters_.begin(), clusters_.end(),
+                                      [&](const Cluster& c) { return c.id == f.job.cluster(); });
+    if (now_ - j->submit < patience(policy_, cluster->held) || policy_.patience_ms == 0) {
       wrong(name(f.job) + " has a reservation and has not waited");
     }
     const auto of_cluster = std::count_if(reserved_.begin(), reserved_.end(), [&](const auto& r) {
