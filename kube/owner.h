@@ -52,6 +52,8 @@ struct OwnerRole {
   bool claims = false;
   // The gang size that the template or the owner states. 0: neither states one.
   std::uint32_t stated = 0;
+  // The name of a gang that the template states (named_gang()). Empty: it states none.
+  std::string gang;
   // True: the owner creates the pods only when the pods of its other roles run.
   bool later = false;
   // True: the Job sets backoffLimitPerIndex, so each index fails and restarts by itself.

@@ -210,6 +210,7 @@ std::uint32_t OwnerReader::add(std::string_view name, json::Value made, const st
     r.record = std::make_shared<const PodRecord>(std::move(record));
   }
   r.stated = stated_gang_size(pod);
+  r.gang = named_gang(pod);
   return r.stated;
 }
 

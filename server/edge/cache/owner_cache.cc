@@ -13,6 +13,9 @@
 namespace subak {
 namespace {
 
+// A walk from owner to owner ends after so many, in case they form a circle.
+constexpr int kMostLevels = 8;
+
 // Returns the set's jobs with GPUs if each has the same number of pods; else none.
 std::vector<JobsOfSet> jobs_of(const OwnerRecord& set) {
   std::vector<JobsOfSet> jobs;
@@ -22,6 +25,23 @@ std::vector<JobsOfSet> jobs_of(const OwnerRecord& set) {
     jobs.push_back({role.name, role.copies, role.pods, role.shape});
   }
   return jobs;
+}
+
+// Returns GangsOfOwner::named.
+std::vector<std::pair<std::string, std::uint64_t>> named_gangs(const OwnerRecord& owner) {
+  std::vector<std::pair<std::string, std::uint64_t>> gangs;
+  for (const OwnerRole& role : owner.roles) {
+    if (role.gang.empty()) continue;
+    const auto known = std::find_if(gangs.begin(), gangs.end(),
+                                    [&](const auto& gang) { return gang.first == role.gang; });
+    const std::uint64_t pods = std::uint64_t{role.copies} * role.pods;
+    if (known == gangs.end()) {
+      gangs.emplace_back(role.gang, pods);
+    } else {
+      known->second += pods;
+    }
+  }
+  return gangs;
 }
 
 // Returns the members that the owner creates later.
@@ -72,7 +92,7 @@ std::string OwnerEntry::api_version() const {
 }
 
 void OwnerCache::read(const WatchEvent& event, OwnerEntry& entry) const {
-  entry.gangs.clear();
+  entry.gangs = {};
   entry.ranks.clear();
   entry.done = 0;
   entry.together = Together::kNone;
@@ -88,13 +108,14 @@ void OwnerCache::read(const WatchEvent& event, OwnerEntry& entry) const {
     entry.backoff_limit_per_index = owner->backoff_limit_per_index;
     entry.ended = owner->ended;
     entry.without_gpus = 0;
+    entry.gangs.named = named_gangs(*owner);
     entry.ranks = role_ranks(*owner);
     entry.late = late_part_of(*owner);
     if (auto pods = parked_pods(*owner); pods && entry.row->parks())
       entry.late.parked = std::make_shared<const ParkedPods>(*std::move(pods));
     for (std::size_t role = 0; role < owner->roles.size(); ++role) {
       const OwnerRole& made = owner->roles[role];
-      entry.gangs.emplace_back(made.name, owner->gang_size(role));
+      entry.gangs.of_role.emplace_back(made.name, owner->gang_size(role));
       entry.groups = made.copies;
       if (!made.has_gpus()) entry.without_gpus += made.pods;
     }
@@ -238,7 +259,6 @@ OwnerCache::Ancestry OwnerCache::ancestry_of(const Pod& pod) const {
 
 OwnerCache::Ancestry OwnerCache::walk_up(std::string_view ns, Ancestry walk, std::string uid,
                                          const OwnerKindRow* row) const {
-  constexpr int kMostLevels = 8;  // a circle of owners ends the walk
   for (int level = 0; level < kMostLevels; ++level) {
     if (!may_be_controller(walk.created_by, ns) || uid.empty()) return walk;
     const auto owner = makers_.find(uid);
@@ -259,6 +279,22 @@ std::string OwnerCache::maker_of(const Pod& pod) const {
 }
 
 std::string OwnerCache::awaited_maker(const Pod& pod) const { return ancestry_of(pod).awaited; }
+
+std::string OwnerCache::creator_of_gang(const Pod& pod, const std::string& name,
+                                        std::uint32_t size) const {
+  std::string creator;
+  std::string uid(pod.owner.uid);
+  for (int level = 0; level < kMostLevels; ++level) {
+    const OwnerEntry* const owner = find(uid);
+    if (owner == nullptr) break;
+    const bool creates_all =
+        std::any_of(owner->gangs.named.begin(), owner->gangs.named.end(),
+                    [&](const auto& gang) { return gang.first == name && gang.second >= size; });
+    if (creates_all) creator = uid;
+    uid = owner->parent;
+  }
+  return creator;
+}
 
 const OwnerEntry* OwnerCache::find(const std::string& uid) const {
   const auto found = entries_.find(uid);

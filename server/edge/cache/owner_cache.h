@@ -66,6 +66,9 @@ class OwnerCache {
   std::string maker_of(const Pod& pod) const;
   // Returns the uid of an owner that maker_of() needs and a watch will bring soon. Empty: none.
   std::string awaited_maker(const Pod& pod) const;
+  // Returns the uid of the topmost owner of the pod that alone creates at least `size` pods of the
+  // gang with this name (GangsOfOwner::named). Empty: there is none.
+  std::string creator_of_gang(const Pod& pod, const std::string& name, std::uint32_t size) const;
   // Returns the owners with Subak's mark (annotation subak.gpu/suspended).
   const std::set<std::string>& marked() const { return marked_; }
   // The owners that wait suspended until their turn.
