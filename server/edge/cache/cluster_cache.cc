@@ -445,6 +445,7 @@ void ClusterCache::see_answered_owner(json::Value owner, const std::string& coll
 
 void ClusterCache::take_in(const OwnerCache::Seen& owner) {
   tell_parked(owners_, owner.uid, outbox_);
+  if (!owner.train_job.empty()) tell_parked(owners_, owner.train_job, outbox_);
   if (owner.outdates) outdate_pods_of(owner);
   if (!owner.gone) {
     for (const std::string& uid : orphans_.awaiting(owner.uid)) see_orphan(uid, 0, true);

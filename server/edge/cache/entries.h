@@ -183,7 +183,11 @@ struct LatePart {
   std::vector<JobsOfSet> roles;
   std::uint32_t at_once = 0;
   // For an owner with the mark names::kParked that can wait suspended: all its pods. Else nullptr.
+  // A TrainJob has the pods of its JobSet.
   std::shared_ptr<const ParkedPods> parked;
+  // True for a TrainJob with that mark whose JobSet does not exist yet. Its controller creates the
+  // JobSet even while the TrainJob is suspended.
+  bool awaits_templates = false;
 };
 
 // The gangs of an owner's pods.

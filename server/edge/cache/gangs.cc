@@ -136,7 +136,10 @@ GroupFound find_pod_group(const OwnerCache& owners, Pod& pod) {
 
 }  // namespace
 
-bool find_gang(const OwnerCache& owners, Pod& pod, PodEntry& entry) {
+namespace {
+
+// Does the same as find_gang(), but does not look above the owner with the templates.
+bool find_own_gang(const OwnerCache& owners, Pod& pod, PodEntry& entry) {
   if (!worker_set_of(pod).empty()) return find_group(owners, pod, entry);
   if (!asks_size(pod)) {
     move_to_operator(owners, pod);
@@ -168,12 +171,20 @@ bool find_gang(const OwnerCache& owners, Pod& pod, PodEntry& entry) {
   return true;
 }
 
+}  // namespace
+
+bool find_gang(const OwnerCache& owners, Pod& pod, PodEntry& entry) {
+  const bool found = find_own_gang(owners, pod, entry);
+  if (!pod.gang.owner.empty()) pod.gang.owner = owners.topmost(pod.gang.owner);
+  return found;
+}
+
 std::string creator_of_stated_gang(const OwnerCache& owners, const Pod& pod) {
   if (stated_gang_size(pod) < 2 || pod.owner.uid.empty()) return {};
   const std::string name = named_gang(pod);
-  if (!name.empty()) return owners.creator_of_gang(pod, name, pod.gang.size);
+  if (!name.empty()) return owners.topmost(owners.creator_of_gang(pod, name, pod.gang.size));
   std::string uid;
-  return find_operator_owner(owners, pod, uid) != nullptr ? uid : std::string();
+  return find_operator_owner(owners, pod, uid) != nullptr ? owners.topmost(uid) : std::string();
 }
 
 bool has_read_owner(const OwnerCache& owners, const Pod& pod) {

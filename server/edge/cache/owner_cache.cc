@@ -96,6 +96,7 @@ void OwnerCache::read(const WatchEvent& event, OwnerEntry& entry) const {
   entry.ranks.clear();
   entry.done = 0;
   entry.together = Together::kNone;
+  const LatePart of_set = entry.late;
   entry.late.parked.reset();
   if (const auto owner = read_owner(entry.row->kind, event.object, extra_)) {
     entry.together = owner->together;
@@ -111,8 +112,11 @@ void OwnerCache::read(const WatchEvent& event, OwnerEntry& entry) const {
     entry.gangs.named = named_gangs(*owner);
     entry.ranks = role_ranks(*owner);
     entry.late = late_part_of(*owner);
-    if (auto pods = parked_pods(*owner); pods && entry.row->parks())
+    if (entry.row->kind == OwnerKind::kTrainJob) {
+      entry.late = of_set;
+    } else if (auto pods = parked_pods(*owner); pods && entry.row->parks()) {
       entry.late.parked = std::make_shared<const ParkedPods>(*std::move(pods));
+    }
     for (std::size_t role = 0; role < owner->roles.size(); ++role) {
       const OwnerRole& made = owner->roles[role];
       entry.gangs.of_role.emplace_back(made.name, owner->gang_size(role));
@@ -179,10 +183,53 @@ OwnerCache::Seen OwnerCache::see(const WatchEvent& event, const std::string& col
     marked_.insert(seen.uid);
   }
   seen.outdates = seen.outdates || maker_changed || before != said();
+  lend_after(seen);
   return seen;
 }
 
+void OwnerCache::lend(const std::string& uid, OwnerEntry& train_job, const OwnerEntry* set) {
+  train_job.late = {};
+  train_job.late.awaits_templates = set == nullptr;
+  if (set == nullptr || set->late.parked == nullptr) return;
+  ParkedPods pods = *set->late.parked;
+  pods.pod.uid = uid;
+  pods.pod.owner = shortened(uid, limits::kMaxNameBytes);
+  pods.pod.name = train_job.name;
+  train_job.late.parked = std::make_shared<const ParkedPods>(std::move(pods));
+}
+
+void OwnerCache::lend_after(Seen& seen) {
+  OwnerEntry& entry = entries_.at(seen.uid);
+  if (entry.row->kind == OwnerKind::kTrainJob) {
+    const bool lent = entry.late.awaits_templates || entry.late.parked != nullptr;
+    if (!entry.has_parked_mark()) entry.late = {};
+    if (lent || !entry.has_parked_mark()) return;
+    const OwnerEntry* set = nullptr;
+    for (const auto& [uid, other] : entries_) {
+      if (other.parent == seen.uid && other.row->kind == OwnerKind::kJobSet) set = &other;
+    }
+    return lend(seen.uid, entry, set);
+  }
+  const auto train_job = parked_train_job_of(entry);
+  if (train_job == entries_.end()) return;
+  lend(train_job->first, train_job->second, &entry);
+  seen.train_job = train_job->first;
+}
+
+OwnerCache::Entries::iterator OwnerCache::parked_train_job_of(const OwnerEntry& set) {
+  const auto above = entries_.find(set.parent);
+  const bool found = set.row->kind == OwnerKind::kJobSet && above != entries_.end() &&
+                     above->second.row->kind == OwnerKind::kTrainJob &&
+                     above->second.has_parked_mark();
+  return found ? above : entries_.end();
+}
+
 void OwnerCache::drop(Seen& seen) {
+  if (const OwnerEntry* const known = find(seen.uid)) {
+    const auto train_job = parked_train_job_of(*known);
+    if (train_job != entries_.end()) seen.train_job = train_job->first;
+    if (train_job != entries_.end()) lend(train_job->first, train_job->second, nullptr);
+  }
   makers_.erase(seen.uid);
   entries_.erase(seen.uid);
   marked_.erase(seen.uid);
@@ -280,6 +327,13 @@ std::string OwnerCache::maker_of(const Pod& pod) const {
 
 std::string OwnerCache::awaited_maker(const Pod& pod) const { return ancestry_of(pod).awaited; }
 
+std::string OwnerCache::topmost(const std::string& uid) const {
+  const auto owner = makers_.find(uid);
+  if (owner == makers_.end() || owner->second.parent_row == nullptr) return uid;
+  const OwnerKindRow& above = *owner->second.parent_row;
+  return above.is_above && is_known(above.kind) ? owner->second.parent : uid;
+}
+
 std::string OwnerCache::creator_of_gang(const Pod& pod, const std::string& name,
                                         std::uint32_t size) const {
   std::string creator;
@@ -331,18 +385,25 @@ std::optional<in::OwnerSeen> OwnerCache::look_at_parked(const std::string& clust
 
 void OwnerCache::see_pod_of_parked(const GpuPodEntry& pod, std::int64_t monotonic_ms) {
   if (pod.ended || pod.going || marked_.empty()) return;
-  const OwnerEntry* owner = find(pod.owner_uid);
-  if (owner == nullptr) return;
-  if (owner->suspended) parked_.see_pod(pod.owner_uid, monotonic_ms);
-  const std::string& above = owner->parent;
-  owner = find(above);
-  if (owner != nullptr && owner->suspended) parked_.see_pod(above, monotonic_ms);
+  std::string uid = pod.owner_uid;
+  for (int level = 0; level < kMostLevels; ++level) {
+    const OwnerEntry* const owner = find(uid);
+    if (owner == nullptr) return;
+    if (owner->suspended) parked_.see_pod(uid, monotonic_ms);
+    uid = owner->parent;
+  }
 }
 
 std::vector<std::string> OwnerCache::below(const std::string& uid) const {
   std::vector<std::string> out;
   for (const auto& [one, owner] : entries_) {
     if (owner.parent == uid) out.push_back(one);
+  }
+  const OwnerEntry* const upper = find(uid);
+  if (upper == nullptr || upper->row->kind != OwnerKind::kTrainJob) return out;
+  for (const std::string& set : std::vector(out)) {
+    const std::vector<std::string> jobs = below(set);
+    out.insert(out.end(), jobs.begin(), jobs.end());
   }
   return out;
 }
