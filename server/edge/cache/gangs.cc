@@ -106,11 +106,12 @@ bool move_to_creator(const OwnerCache& owners, Pod& pod, const PodEntry& entry) 
   const std::string name = named_gang(pod);
   if (name.empty() || pod.owner.uid.empty()) return true;
   const OwnerEntry* const owner = owners.find(std::string(pod.owner.uid));
-  std::string creator = owners.creator_of_gang(pod, name, pod.gang.size);
+  const bool outlives = owner == nullptr && entry.gpu && entry.told != 0;
   // A pod that outlives its owner stays in its gang.
-  if (owner == nullptr && entry.gpu) creator = entry.gpu->gang_owner;
+  const std::string creator =
+      outlives ? entry.gpu->gang_owner : owners.creator_of_gang(pod, name, pod.gang.size);
   pod.gang.owner = shortened(creator, limits::kMaxNameBytes);
-  if (!creator.empty()) return true;
+  if (outlives || !creator.empty()) return true;
   const bool of_jobs = has_key(pod.labels, "jobset.sigs.k8s.io/replicatedjob-name");
   return owner != nullptr && (!of_jobs || owners.find(owner->parent) != nullptr);
 }

@@ -195,11 +195,23 @@ TEST_F(Named, APodThatOutlivesItsOwnerStaysInItsGang) {
   EXPECT_THAT(said(), ElementsAre("a: g of J 2"));
   see_job("J", 2, 2, WatchKind::kDeleted);
   OfKind going = member("a", "J", 2);
-  going.notes = R"("other":"note")";
+  going.spec = R"("terminationGracePeriodSeconds":5,)";
   see(going);
-  EXPECT_THAT(said(), IsEmpty());
+  EXPECT_THAT(said(), ElementsAre("a: g of J 2"));
   see(going, WatchKind::kDeleted);
   EXPECT_THAT(said(), ElementsAre("gone a", "gang gone J"));
+}
+
+TEST_F(Named, APodOfASharedGangThatOutlivesItsOwnerDoesNotWaitForIt) {
+  list(OwnerKind::kJob);
+  see_job("L", 1, 3);
+  OfKind pod = member("l", "L", 3);
+  see(pod);
+  EXPECT_THAT(said(), ElementsAre("l: g of  3"));
+  see_job("L", 1, 3, WatchKind::kDeleted);
+  pod.spec = R"("terminationGracePeriodSeconds":5,)";
+  see(pod);
+  EXPECT_THAT(said(), ElementsAre("l: g of  3"));
 }
 
 TEST_F(Named, LaunchersCountInTheGangOfTheirOwnRun) {
