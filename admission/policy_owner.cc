@@ -30,7 +30,7 @@ constexpr std::string_view kDeadlineCounts =
 // Returns the row of a kind whose owners can be suspended; else nullptr.
 const OwnerKindRow* find_owner(std::string_view group, std::string_view kind) {
   const OwnerKindRow* const row = find_owner_kind(group, kind);
-  return row != nullptr && row->suspend != SuspendField::kNone ? row : nullptr;
+  return row != nullptr && row->parks() ? row : nullptr;
 }
 
 struct Template {
@@ -192,7 +192,7 @@ void inherit(const Marks& owner, Marks& own) {
 // True if the owner's account is at the limit of gated pods (policy parkAfter).
 bool is_crowded(const Context& c, const Found& found) {
   if (c.view.policy.queue.park_after == 0) return true;
-  const PodKey& key = found.templates.front().pod.keys.account;
+  const PodKey key = found.templates.empty() ? PodKey() : found.templates.front().pod.keys.account;
   const AccountsView::Row* const named = key.set ? c.view.accounts->of_path(key.value) : nullptr;
   const AccountsView::Row* const account = named != nullptr ? named : c.ns_account;
   const std::vector<AccountId>& crowded = c.cluster.reports.crowded;
@@ -201,8 +201,16 @@ bool is_crowded(const Context& c, const Found& found) {
 
 // True if the edge can tell from the owner which pods wait: they are one gang of this owner alone,
 // or each starts by itself.
-bool can_wait(const OwnerKindRow& kind, const Found& found) {
-  if (found.templates.empty() || (is_gang(kind) && found.elastic)) return false;
+bool can_wait(const OwnerKindRow& kind, json::Value spec, const Found& found) {
+  // The templates of a TrainJob are those of its JobSet, which the edge reads.
+  if (found.templates.empty() && kind.kind != OwnerKind::kTrainJob) return false;
+  // KubeRay refuses other suspended RayJobs.
+  const bool of_ray = kind.kind == OwnerKind::kRayJob;
+  if (of_ray &&
+      (!json::boolean(spec, "shutdownAfterJobFinishes") || json::member(spec, "clusterSelector"))) {
+    return false;
+  }
+  if (is_gang(kind) && found.elastic) return false;
   return std::none_of(found.templates.begin(), found.templates.end(), [](const Template& t) {
     return t.pod.keys.job.set || !t.pod.claims.device.empty();
   });
@@ -212,8 +220,8 @@ bool can_wait(const OwnerKindRow& kind, const Found& found) {
 // service must follow the cluster, since it is the edge that resumes.
 bool suspends(const Context& c, const OwnerKindRow& kind, json::Value spec, const Marks& marks,
               const Found& found) {
-  if (!c.config.suspend_owners || !kind.parks() || c.cluster.known_as.empty()) return false;
-  if (!can_wait(kind, found)) return false;
+  if (!c.config.suspend_owners || c.cluster.known_as.empty()) return false;
+  if (!can_wait(kind, spec, found)) return false;
   return marks.queued_by_kueue || (!is_suspended(kind, spec) && is_crowded(c, found));
 }
 

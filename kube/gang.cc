@@ -204,6 +204,12 @@ std::uint32_t stated_gang_size(const Pod& pod) {
   return bounded_size(number(pod.keys.gang_size.value));
 }
 
+std::string named_gang(const Pod& pod) {
+  const bool only_named = pod.gang.size > 1 && pod.gang.owner.empty();
+  const bool says_name = pod.keys.job.set || !group_of(pod).lone;
+  return only_named && says_name ? pod.gang.id : std::string();
+}
+
 namespace {
 
 // Returns the name that Subak wrote into the label subak.gpu/job if the mark of another scheduler

@@ -52,13 +52,15 @@ struct OwnerRole {
   bool claims = false;
   // The gang size that the template or the owner states. 0: neither states one.
   std::uint32_t stated = 0;
+  // The name of a gang that the template states (named_gang()). Empty: it states none.
+  std::string gang;
   // True: the owner creates the pods only when the pods of its other roles run.
   bool later = false;
   // True: the Job sets backoffLimitPerIndex, so each index fails and restarts by itself.
   bool independent = false;
-  // For an owner with Subak's mark names::kParked: the record of a pod of this template, with the
-  // owner's creation time. nullptr for other owners, and if the template alone does not say what
-  // the pods request or which pods their gang has.
+  // The record of a pod of this template, with the owner's creation time. It exists for an owner
+  // with Subak's mark names::kParked, and for the JobSet of a TrainJob. nullptr for other owners,
+  // and if the template alone does not say what the pods request or which pods their gang has.
   std::shared_ptr<const PodRecord> record{};
   // Why no pod of this template can ever start, as the template is written. nullopt: the pods can
   // start.
@@ -130,9 +132,9 @@ struct ParkedPods {
   // All pods that start together, in order of rank. One pod if each pod starts by itself.
   std::vector<PodGroup> groups;
 };
-// Returns the pods of an owner with the mark names::kParked. nullopt: the owner cannot wait
-// suspended. Its pods form several gangs or a part of one, a template does not tell enough, or the
-// owner creates no GPU pods.
+// Returns the pods of an owner with the mark names::kParked, or of the JobSet of a TrainJob.
+// nullopt: the owner cannot wait suspended. Its pods form several gangs or a part of one, a
+// template does not tell enough, or the owner creates no GPU pods.
 std::optional<ParkedPods> parked_pods(const OwnerRecord& owner);
 
 // Reads an owner. kNotFound: the object's kind is not an OwnerKind. kInvalid: the object has no uid

@@ -347,6 +347,10 @@ MarkedGroup marked_group_of(const Pod& pod);
 // Returns the gang size in the pod's own key; 0 if there is no such key, or if no gang may have
 // this size.
 std::uint32_t stated_gang_size(const Pod& pod);
+// Returns the name of the gang if only this name identifies it (Gang::owner is empty). Pods of
+// several owners may then form the gang. Also for a template. Empty: the gang has another identity,
+// or the pod is in no gang.
+std::string named_gang(const Pod& pod);
 
 // A group that a mark of the pod names.
 struct PodGroupRef {

@@ -19,13 +19,22 @@ constexpr OwnerKindRow apps(OwnerKind kind, std::string_view name, std::string_v
       kind, name, "apps", Versions{"v1"}, plural, OwnerWatch::kForMaker, &OwnerReader::replicas};
 }
 
-// A kind whose children have the sizes of gangs: the Jobs of a CronJob, or the JobSet of a TrainJob.
-constexpr OwnerKindRow maker(OwnerKind kind, std::string_view name, std::string_view group,
+// A kind whose child has the sizes of gangs: the JobSet of a TrainJob, or the RayCluster of a RayJob.
+constexpr OwnerKindRow above(OwnerKind kind, std::string_view name, std::string_view group,
                              std::string_view version, std::string_view plural,
-                             SuspendField suspend = SuspendField::kNone) {
-  return {
-      kind,  name,   group, Versions{version}, plural, OwnerWatch::kForMaker, &OwnerReader::nothing,
-      false, suspend};
+                             void (OwnerReader::*read)(json::Value, std::optional<json::Value>)) {
+  return {kind,
+          name,
+          group,
+          Versions{version},
+          plural,
+          OwnerWatch::kIfServed,
+          read,
+          false,
+          SuspendField::kSpec,
+          false,
+          {},
+          true};
 }
 
 constexpr OwnerKindRow training(OwnerKind kind, std::string_view name, Versions versions,
@@ -110,10 +119,11 @@ constexpr std::array kKinds{
           "podgroups", &OwnerReader::pod_group),
     group(OwnerKind::kWorkload, "Workload", "scheduling.k8s.io", {"v1alpha1"}, "workloads",
           &OwnerReader::workload),
-    maker(OwnerKind::kCronJob, "CronJob", "batch", "v1", "cronjobs"),
-    maker(OwnerKind::kTrainJob, "TrainJob", "trainer.kubeflow.org", "v1alpha1", "trainjobs",
-          SuspendField::kSpec),
-    maker(OwnerKind::kRayJob, "RayJob", "ray.io", "v1", "rayjobs", SuspendField::kSpec),
+    OwnerKindRow{OwnerKind::kCronJob, "CronJob", "batch", Versions{"v1"}, "cronjobs",
+                 OwnerWatch::kForMaker, &OwnerReader::nothing},
+    above(OwnerKind::kTrainJob, "TrainJob", "trainer.kubeflow.org", "v1alpha1", "trainjobs",
+          &OwnerReader::train_job),
+    above(OwnerKind::kRayJob, "RayJob", "ray.io", "v1", "rayjobs", &OwnerReader::ray_job),
 };
 
 constexpr bool in_order() {

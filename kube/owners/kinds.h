@@ -60,9 +60,12 @@ struct OwnerKindRow {
   // The labels of a pod that name its role (OwnerRole::name). The first that the pod has counts.
   // Empty: the owner has one role.
   std::array<std::string_view, 2> role_labels{};
+  // True: the owner creates one owner, which creates the pods. The uid of the upper owner
+  // identifies the gang, since Subak may park it before the lower owner exists.
+  bool is_above = false;
 
   // True: Subak may park the owner (docs/design/0119), since it reads which pods the owner has.
-  bool parks() const { return suspend != SuspendField::kNone && watch != OwnerWatch::kForMaker; }
+  bool parks() const { return suspend != SuspendField::kNone; }
 };
 
 // Returns the rows in the order of OwnerKind.

@@ -4,6 +4,7 @@
 #include "core/duration.h"
 #include "core/limits.h"
 #include "core/names.h"
+#include "kube/owners/kinds.h"
 #include "kube/owners/reader.h"
 #include "kube/quantity.h"
 
@@ -100,7 +101,9 @@ void OwnerReader::metadata(json::Value object) {
   out_.resource_version = meta.resource_version;
   out_.parent = meta.owner.uid;
   out_.deleted = !meta.deleted_at.empty();
-  is_parked_ = find_text(meta.annotations, names::kSuspendedBy) == names::kParked;
+  const OwnerKindRow* const above = find_owner_kind(meta.owner.api_version, meta.owner.kind);
+  is_parked_ = find_text(meta.annotations, names::kSuspendedBy) == names::kParked ||
+               (above != nullptr && above->kind == OwnerKind::kTrainJob);
   const auto created = parse_time(meta.created_at, "");
   created_ms_ = created ? *created : 0;
   out_.first_of_each_job = out_.kind == OwnerKind::kJobSet && is_exclusive(object);
@@ -210,6 +213,7 @@ std::uint32_t OwnerReader::add(std::string_view name, json::Value made, const st
     r.record = std::make_shared<const PodRecord>(std::move(record));
   }
   r.stated = stated_gang_size(pod);
+  r.gang = named_gang(pod);
   return r.stated;
 }
 

@@ -46,6 +46,10 @@ class OwnerReader {
   void volcano_job(json::Value spec, Status status);
   // ray-project/kuberay ray.io/v1
   void ray_cluster(json::Value spec, Status status);
+  // kubeflow/trainer trainer.kubeflow.org/v1alpha1. A TrainJob has no templates: its JobSet does.
+  void train_job(json::Value spec, Status status);
+  // ray-project/kuberay ray.io/v1
+  void ray_job(json::Value spec, Status status);
   // Reads nothing: Subak uses only the metadata of such a kind.
   void nothing(json::Value /*spec*/, Status /*status*/) {}
   // sigs.k8s.io/scheduler-plugins and volcano.sh/apis: PodGroup with minMember
@@ -79,8 +83,12 @@ class OwnerReader {
   OwnerRecord& out_;
   const ExtraGpuResources& extra_;
   bool more_ = false;
-  // The owner has the mark names::kParked; when it was created.
+  // Reads the fields that a RayCluster and a RayJob have in common. `path`: of `cluster`.
+  void ray_groups(json::Value cluster, const std::string& path);
+
+  // The owner has the mark names::kParked, or belongs to a TrainJob, which has no templates itself.
   bool is_parked_ = false;
+  // When the owner was created.
   TimeMs created_ms_ = 0;
 };
 

@@ -119,19 +119,38 @@ void OwnerReader::volcano_job(json::Value spec, Status status) {
   start_together(any_later(out_) ? 0 : count_of(spec, "minAvailable", 0));
 }
 
+void OwnerReader::train_job(json::Value spec, Status status) {
+  out_.suspended = json::boolean(spec, "suspend");
+  out_.ended = has_condition(status, {"Complete", "Failed"});
+}
+
 void OwnerReader::ray_cluster(json::Value spec, Status) {
   out_.suspended = json::boolean(spec, "suspend");
+  ray_groups(spec, "spec.");
+}
+
+void OwnerReader::ray_job(json::Value spec, Status status) {
+  out_.suspended = json::boolean(spec, "suspend");
+  const std::string_view phase =
+      status ? json::text(*status, "jobDeploymentStatus") : std::string_view();
+  out_.ended = phase == "Complete" || phase == "Failed" || phase == "ValidationFailed";
+  out_.has_deadline = json::member(spec, "activeDeadlineSeconds").has_value();
+  if (const auto cluster = json::member(spec, "rayClusterSpec"))
+    ray_groups(*cluster, "spec.rayClusterSpec.");
+}
+
+void OwnerReader::ray_groups(json::Value spec, const std::string& path) {
   out_.replaced_alone = true;  // Ray replaces a lost worker and continues without it
   const bool autoscales = json::boolean(spec, "enableInTreeAutoscaling");
   const auto head = json::member(spec, "headGroupSpec");
   if (const auto made = head ? json::member(*head, "template") : std::nullopt)
-    add("headgroup", *made, "spec.headGroupSpec.template.", 1, 1);
+    add("headgroup", *made, path + "headGroupSpec.template.", 1, 1);
   if (const auto groups = json::member(spec, "workerGroupSpecs")) {
     json::each_item(*groups, [&](std::size_t i, json::Value group) {
       const auto made = json::member(group, "template");
       if (!made || full()) return;
       add(json::text(group, "groupName"), *made,
-          "spec.workerGroupSpecs[" + std::to_string(i) + "].template.",
+          path + "workerGroupSpecs[" + std::to_string(i) + "].template.",
           first_replicas(group, autoscales), count_of(group, "numOfHosts"));
     });
   }

@@ -199,12 +199,33 @@ TEST(PolicyOwner, RunPolicyOfKubeflow) {
                 Because::kOverLimit, 403, "18 GPUs (9 pods)");
 }
 
-// The edge does not read it, so nobody would resume it.
-TEST(PolicyOwner, ATrainJobDoesNotWaitSuspended) {
+// Its templates are those of the JobSet that its controller makes.
+TEST(PolicyOwner, ATrainJobWaitsSuspended) {
+  const char* const kind =
+      R"({"group":"trainer.kubeflow.org","version":"v1alpha1","kind":"TrainJob"})";
   const Decision d = own(
       R"({"metadata":{"name":"t"},"spec":{"trainer":{"numNodes":2,"resourcesPerNode":{"limits":{"nvidia.com/gpu":4}}}}})",
-      R"({"group":"trainer.kubeflow.org","version":"v1alpha1","kind":"TrainJob"})");
-  EXPECT_EQ(d.because, Because::kUnchanged);
+      kind);
+  EXPECT_EQ(d.because, Because::kSuspended);
+  EXPECT_THAT(d.patch, HasSubstr(R"("path":"/spec/suspend","value":true)"));
+  EXPECT_THAT(d.patch, HasSubstr(R"("subak.gpu/suspended":"parked")"));
+  const Decision none = own(R"({"metadata":{"name":"t"},"spec":{"trainer":{"numNodes":2}}})", kind);
+  EXPECT_EQ(none.because, Because::kNoGpu);
+}
+
+// KubeRay refuses a suspended RayJob that keeps its cluster, or that uses a cluster of others.
+TEST(PolicyOwner, ARayJobWaitsSuspendedIfItsClusterEndsWithIt) {
+  const auto ray = [](const std::string& more) {
+    return own(R"({"metadata":{"name":"r"},"spec":{)" + more +
+                   R"("rayClusterSpec":{"headGroupSpec":{"template":)" +
+                   pod(container(kGpu, "1"), "") + "}}}}",
+               R"({"group":"ray.io","version":"v1","kind":"RayJob"})");
+  };
+  EXPECT_EQ(ray(R"("shutdownAfterJobFinishes":true,)").because, Because::kSuspended);
+  EXPECT_EQ(ray("").because, Because::kUnchanged);
+  EXPECT_EQ(
+      ray(R"("shutdownAfterJobFinishes":true,"clusterSelector":{"ray.io/cluster":"c"},)").because,
+      Because::kUnchanged);
 }
 
 }  // namespace

@@ -103,6 +103,36 @@ def groups_without_a_size(c):
 
 
 @case()
+def gang_name_of_two_runs(c):
+    """A Job that makes all pods of a named gang is a gang of its own, whoever else uses the name."""
+    c.nodes(2)
+    keys = {"subak.gpu/job": "duo", "subak.gpu/gang-size": "2"}
+    c.job("train", 2, 8, keys=keys, run_seconds=600)
+    c.running_pods(2, "train")
+    first = wait_job(c, "duo", "RUNNING")
+    c.ana.delete("Job", c.ns, "train")
+    c.until(lambda: not c.admin.get("Job", c.ns, "train"), "end of the first Job")
+    c.job("train", 2, 8, keys=keys, run_seconds=5)
+    others = lambda: [job for job in c.subak_jobs() if job["id"] != first["id"]]  # noqa: E731
+    c.until(lambda: any(job["state"] == "JOB_STATE_RUNNING" for job in others()), "another job that runs")
+    c.completed("train")
+    c.until(lambda: c.service.json("job", "get", first["id"])["state"] == "JOB_STATE_DONE", "end of the first run")
+
+
+@case()
+def gang_of_several_jobs(c):
+    """Jobs that each make a part of a named gang are one gang."""
+    c.nodes(3)
+    keys = {"subak.gpu/job": "trio", "subak.gpu/gang-size": "3"}
+    c.job("lead", 1, 8, keys=keys, run_seconds=2)
+    c.until(lambda: (c.job_named("trio") or {}).get("state") == "JOB_STATE_INCOMPLETE", "incomplete job")
+    c.job("work", 2, 8, keys=keys, run_seconds=2)
+    c.completed("lead")
+    c.completed("work")
+    together(c, rows_of(c, "lead") + rows_of(c, "work"))
+
+
+@case()
 def pod_beyond_its_gang(c):
     c.nodes(1)
     keys = {"subak.gpu/gang-size": "2"}

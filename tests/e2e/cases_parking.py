@@ -7,7 +7,7 @@ import time
 import objects as o
 from case import Failed, case, condition, has_gate
 from cases_jobs import rows_of, together
-from cases_kinds import pytorch, pytorch_pods
+from cases_kinds import made, pod_of, pytorch, pytorch_pods
 
 MARK = "subak.gpu/suspended"
 
@@ -187,6 +187,60 @@ def parked_job_of_an_operator(c):
     for name in ("train-master-0", "train-worker-0", "train-worker-1"):
         c.succeeded(name)
     together(c, rows_of(c, "train"))
+
+
+@case(alone=True)
+def parked_ray_job(c):
+    """The operator is played: it creates the RayCluster when the RayJob is not suspended."""
+    c.nodes(3)
+    hold(c)
+    cluster = {"headGroupSpec": {"template": c.template(8)},
+               "workerGroupSpecs": [{"groupName": "w", "replicas": 2, "template": c.template(8)}]}  # fmt: skip
+    with parking(c):
+        spec = {"shutdownAfterJobFinishes": True, "rayClusterSpec": cluster}
+        owner = made(c, "RayJob", "ray.io/v1", "ray", spec)
+        job = is_parked(c, "RayJob", "ray")
+        c.expect(job["gangSize"] == 3, f"head and workers: {job}")
+        made(c, "RayJob", "ray.io/v1", "stays", {"rayClusterSpec": cluster})
+        c.expect(not is_suspended(c, "RayJob", "stays"), "KubeRay refuses to suspend it")
+    c.until(lambda: not is_suspended(c, "RayJob", "ray"), "its turn")
+    obj = {"apiVersion": "ray.io/v1", "kind": "RayCluster", "metadata": o.meta("ray-x", c.ns), "spec": cluster}
+    obj["metadata"]["ownerReferences"] = [owner]
+    uid = c.admin.create(obj)["metadata"]["uid"]
+    below = {"apiVersion": "ray.io/v1", "kind": "RayCluster", "name": "ray-x", "uid": uid, "controller": True}
+    for name, group in (("ray-head", "headgroup"), ("ray-w-0", "w"), ("ray-w-1", "w")):
+        pod_of(c, below, name, 8, {"ray.io/cluster": "ray-x", "ray.io/group": group}, run_seconds=3)
+    for name in ("ray-head", "ray-w-0", "ray-w-1"):
+        c.runs(name)
+    after = c.job_named("ray")
+    c.expect(after["id"] == job["id"], f"the parked job runs: {after}")
+    together(c, rows_of(c, "ray"))
+
+
+@case(alone=True)
+def parked_train_job(c):
+    """The operator is played: it creates the JobSet suspended, and resumes it with the TrainJob."""
+    c.nodes(2)
+    hold(c)
+    with parking(c):
+        spec = {"runtimeRef": {"name": "torch"}, "trainer": {"numNodes": 2, "resourcesPerNode": {
+            "limits": {"nvidia.com/gpu": "8"}}}}  # fmt: skip
+        owner = made(c, "TrainJob", "trainer.kubeflow.org/v1alpha1", "llm", spec)
+        c.expect(is_suspended(c, "TrainJob", "llm"), "it waits suspended")
+        c.stays(lambda: is_suspended(c, "TrainJob", "llm"), "its JobSet does not exist yet", 2)
+        job_set = o.job_set("llm", c.ns, [("node", 1, 2, c.template(8, run_seconds=3))], suspend=True)
+        job_set["metadata"]["ownerReferences"] = [owner]
+        c.admin.create(job_set)
+        job = is_parked(c, "TrainJob", "llm")
+        c.expect(job["gangSize"] == 2, f"both nodes: {job}")
+        c.stays(lambda: not c.pods("llm"), "no pod exists", 2)
+    c.until(lambda: not is_suspended(c, "TrainJob", "llm"), "its turn")
+    c.admin.patch("JobSet", c.ns, "llm", {"spec": {"suspend": False}})
+    c.running_pods(2, "llm")
+    after = c.job_named("llm")
+    c.expect(after["id"] == job["id"], f"the parked job runs: {after}")
+    c.until(lambda: condition(c.admin.get("JobSet", c.ns, "llm"), "Completed"), "completed set")
+    together(c, rows_of(c, "llm"))
 
 
 @case(alone=True)

@@ -77,6 +77,21 @@ def recipe_shared_notebooks(c):
 
 
 @case(seconds=200)
+def recipe_serving(c):
+    page = recipe("Serving")
+    c.nodes(1)
+    said = re.search(r"\$ subak account set \S+ --namespaces \S+ (.*?) --reason", " ".join(page.split())).group(1)
+    c.set_account(c.account, c.ns, more=said.split())
+    apply(c, page)
+    c.running_pods(3, "chat")
+    shows(c, page, "subak account get", c.service.subak("account", "get", c.account))
+    c.ana.patch("Deployment", c.ns, "chat", {"spec": {"replicas": 5}})
+    c.running_pods(4, "chat")
+    waits = c.until(lambda: [j for j in c.subak_jobs() if j["state"] == "JOB_STATE_QUEUED"], "a fifth server that waits")
+    shows(c, page, "subak why", c.service.subak("why", waits[0]["id"]).replace(c.account, "ml.serving"))
+
+
+@case(seconds=200)
 def recipe_rdma_training(c):
     """Two nodes are free, in two fabrics."""
     page = recipe("RDMA training")

@@ -79,8 +79,8 @@ PEOPLE = [
     ("", ["namespaces"], ["get", "patch"]),
     ("resource.k8s.io", ["resourceclaims", "resourceclaimtemplates"], ["*"]),
     *((group, ["*"], ["*"]) for group in ("batch", "apps", "policy", "jobset.x-k8s.io", "leaderworkerset.x-k8s.io",
-                                                "kubeflow.org", "ray.io", "scheduling.x-k8s.io", "scheduling.volcano.sh",
-                                                "scheduling.run.ai")),
+                                                "kubeflow.org", "trainer.kubeflow.org", "ray.io", "scheduling.x-k8s.io",
+                                                "scheduling.volcano.sh", "scheduling.run.ai")),
 ]
 
 

@@ -28,6 +28,8 @@ COLLECTIONS = {
     "MPIJob": ("/apis/kubeflow.org/v2beta1", "mpijobs"),
     "PyTorchJob": ("/apis/kubeflow.org/v1", "pytorchjobs"),
     "RayCluster": ("/apis/ray.io/v1", "rayclusters"),
+    "RayJob": ("/apis/ray.io/v1", "rayjobs"),
+    "TrainJob": ("/apis/trainer.kubeflow.org/v1alpha1", "trainjobs"),
     "CoschedulingGroup": ("/apis/scheduling.x-k8s.io/v1alpha1", "podgroups"),
     "VolcanoGroup": ("/apis/scheduling.volcano.sh/v1beta1", "podgroups"),
     "KaiGroup": ("/apis/scheduling.run.ai/v2alpha2", "podgroups"),

@@ -138,6 +138,8 @@ OPERATORS = (
 PLAYED = (
     PlayedKind("PyTorchJob", "kubeflow.org", "v1", "pytorchjobs"),
     PlayedKind("RayCluster", "ray.io", "v1", "rayclusters"),
+    PlayedKind("RayJob", "ray.io", "v1", "rayjobs"),
+    PlayedKind("TrainJob", "trainer.kubeflow.org", "v1alpha1", "trainjobs"),
     PlayedKind("PodGroup", "scheduling.x-k8s.io", "v1alpha1", "podgroups", "CoschedulingGroup"),
     PlayedKind("PodGroup", "scheduling.volcano.sh", "v1beta1", "podgroups", "VolcanoGroup"),
     PlayedKind("PodGroup", "scheduling.run.ai", "v2alpha2", "podgroups", "KaiGroup"),

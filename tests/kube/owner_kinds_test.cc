@@ -168,6 +168,27 @@ TEST(OwnerKinds, OfARayClusterTheHeadAndTheLeastWorkers) {
   EXPECT_TRUE(cluster(group)->replaced_alone);
 }
 
+TEST(OwnerKinds, ARayJobHasTheTemplatesOfItsCluster) {
+  const auto job = [](const std::string& status) {
+    return read_object("ray.io/v1", "RayJob",
+                       R"("suspend":true,"rayClusterSpec":{"headGroupSpec":{)" + made(1) +
+                           R"(},"workerGroupSpecs":[{"groupName":"w","replicas":2,)" + made(8) +
+                           "}]}",
+                       R"({"jobDeploymentStatus":")" + status + "\"}");
+  };
+  EXPECT_THAT(sizes(job("Suspended")), ::testing::ElementsAre("headgroup 3", "w 3"));
+  EXPECT_EQ(job("Suspended")->suspended, true);
+  EXPECT_FALSE(job("Suspended")->ended);
+  EXPECT_TRUE(job("Complete")->ended && job("Failed")->ended);
+}
+
+TEST(OwnerKinds, ATrainJobHasNoTemplates) {
+  const auto job = read_object("trainer.kubeflow.org/v1alpha1", "TrainJob", R"("suspend":true)",
+                               R"({"conditions":[{"type":"Complete","status":"True"}]})");
+  EXPECT_TRUE(job->roles.empty() && job->ended);
+  EXPECT_EQ(job->suspended, true);
+}
+
 TEST(OwnerKinds, AVolcanoJob) {
   const auto job = [](const std::string& more, const std::string& later = "") {
     return read_object("batch.volcano.sh/v1alpha1", "Job",

@@ -89,10 +89,12 @@ bool may_have_hold(const PodEntry& pod) {
 
 // Takes the pod as a member of its gang, as NonGpuMembers::see(). `waits`: why the pod must wait
 // before the core gets it. Such a pod may request GPUs.
-std::vector<std::string> see_member(NonGpuMembers& members, const std::string& uid, const Pod& pod,
-                                    WatchKind kind, const PodWait& waits) {
+std::vector<std::string> see_member(NonGpuMembers& members, const OwnerCache& owners,
+                                    const std::string& uid, const Pod& pod, WatchKind kind,
+                                    const PodWait& waits) {
   const bool may_ask = !waits.volume.empty() || !pod.claims.device.empty();
-  return waits.any() && may_ask ? members.gone(uid) : members.see(uid, pod, kind);
+  if (waits.any() && may_ask) return members.gone(uid);
+  return members.see(uid, pod, kind, creator_of_stated_gang(owners, pod));
 }
 
 }  // namespace
@@ -181,7 +183,7 @@ void ClusterCache::see_pod(const WatchEvent& event, std::int64_t monotonic_ms, b
                       (!find_gang(owners_, pod, entry) || !owners_.awaited_maker(pod).empty());
   if (unsure && waits_for_owner(pod, event, monotonic_ms)) return;
   orphans_.forget(uid);
-  outdate_gangs(see_member(non_gpu_members_, uid, pod, event.kind, waits));
+  outdate_gangs(see_member(non_gpu_members_, owners_, uid, pod, event.kind, waits));
   if (pod.asks_gpu()) non_gpu_members_.leave_out_of(pod);
   if (pod.asks_gpu()) hold_unsized(pod);
   domains_.recognise(pod);
@@ -443,6 +445,7 @@ void ClusterCache::see_answered_owner(json::Value owner, const std::string& coll
 
 void ClusterCache::take_in(const OwnerCache::Seen& owner) {
   tell_parked(owners_, owner.uid, outbox_);
+  if (!owner.train_job.empty()) tell_parked(owners_, owner.train_job, outbox_);
   if (owner.outdates) outdate_pods_of(owner);
   if (!owner.gone) {
     for (const std::string& uid : orphans_.awaiting(owner.uid)) see_orphan(uid, 0, true);

@@ -183,7 +183,21 @@ struct LatePart {
   std::vector<JobsOfSet> roles;
   std::uint32_t at_once = 0;
   // For an owner with the mark names::kParked that can wait suspended: all its pods. Else nullptr.
+  // A TrainJob has the pods of its JobSet.
   std::shared_ptr<const ParkedPods> parked;
+  // True for a TrainJob with that mark whose JobSet does not exist yet. Its controller creates the
+  // JobSet even while the TrainJob is suspended.
+  bool awaits_templates = false;
+};
+
+// The gangs of an owner's pods.
+struct GangsOfOwner {
+  // For each role: its name, and the size of a gang with pods of this role.
+  std::vector<std::pair<std::string, std::uint32_t>> of_role;
+  // For each gang that the templates name (named_gang()): the name, and how many of its pods the
+  // owner creates, with GPUs or without.
+  std::vector<std::pair<std::string, std::uint64_t>> named;
+  friend bool operator==(const GangsOfOwner&, const GangsOfOwner&) = default;
 };
 
 // An owner of pods, or a group that pods name.
@@ -209,9 +223,8 @@ struct OwnerEntry {
   // Which of the owner's pods start together. The value is kNone, too, if the object cannot be
   // read.
   Together together = Together::kNone;
-  // For each role: its name, and the size of a gang with pods of this role. Empty: the object
-  // cannot be read, or it creates no pods.
-  std::vector<std::pair<std::string, std::uint32_t>> gangs;
+  // Its gangs. Both lists are empty if the object cannot be read, or creates no pods.
+  GangsOfOwner gangs;
   // For a JobSet whose pods start together: the ranks of each role. Else empty.
   std::vector<RoleRanks> ranks;
   // For a Job: the number of failures that it may have, and the number that it has had.

@@ -64,7 +64,7 @@ void read_job_part(const Pod& pod, json::Value object, Cause cause, GpuPodEntry&
 namespace {
 
 std::uint32_t size_of(const OwnerEntry& owner, std::string_view role) {
-  for (const auto& [name, size] : owner.gangs) {
+  for (const auto& [name, size] : owner.gangs.of_role) {
     if (name == role) return size;
   }
   return 1;
@@ -87,7 +87,7 @@ const OwnerEntry* find_operator_owner(const OwnerCache& owners, const Pod& pod, 
 // Joins the gang of the operator's owner. Without a size, as the owner cannot be read, the pod stays
 // as it is.
 void join_operator(const OwnerEntry& owner, const std::string& uid, Pod& pod) {
-  if (owner.gangs.empty()) return;
+  if (owner.gangs.of_role.empty()) return;
   join_owner(pod, uid, size_of(owner, role_of(*owner.row, pod)), owner.replaced_alone);
 }
 
@@ -97,6 +97,23 @@ void move_to_operator(const OwnerCache& owners, Pod& pod) {
   std::string uid;
   if (pod.gang.owner.empty() || find_operator_owner(owners, pod, uid) == nullptr) return;
   pod.gang.owner = shortened(uid, limits::kMaxNameBytes);
+}
+
+// If one owner creates all pods of a gang that is only named, the owner's uid is part of the gang's
+// identity. So two runs of one name are two gangs. Returns false if the cache does not have an owner
+// of the pod yet.
+bool move_to_creator(const OwnerCache& owners, Pod& pod, const PodEntry& entry) {
+  const std::string name = named_gang(pod);
+  if (name.empty() || pod.owner.uid.empty()) return true;
+  const OwnerEntry* const owner = owners.find(std::string(pod.owner.uid));
+  const bool outlives = owner == nullptr && entry.gpu && entry.told != 0;
+  // A pod that outlives its owner stays in its gang.
+  const std::string creator =
+      outlives ? entry.gpu->gang_owner : owners.creator_of_gang(pod, name, pod.gang.size);
+  pod.gang.owner = shortened(creator, limits::kMaxNameBytes);
+  if (outlives || !creator.empty()) return true;
+  const bool of_jobs = has_key(pod.labels, "jobset.sigs.k8s.io/replicatedjob-name");
+  return owner != nullptr && (!of_jobs || owners.find(owner->parent) != nullptr);
 }
 
 // Finds the first group that the pod names and that exists, and joins it. kUnseen: none exists,
@@ -110,9 +127,9 @@ GroupFound find_pod_group(const OwnerCache& owners, Pod& pod) {
     const std::string uid = owners.group(key);
     const OwnerEntry* const group = uid.empty() ? nullptr : owners.find(uid);
     if (group == nullptr) continue;
-    const auto part = std::find_if(group->gangs.begin(), group->gangs.end(),
+    const auto part = std::find_if(group->gangs.of_role.begin(), group->gangs.of_role.end(),
                                    [&](const auto& one) { return one.first == ref.part; });
-    if (part != group->gangs.end()) join_pod_group(pod, ref, uid, part->second);
+    if (part != group->gangs.of_role.end()) join_pod_group(pod, ref, uid, part->second);
     return GroupFound::kFound;
   }
   return found;
@@ -120,11 +137,14 @@ GroupFound find_pod_group(const OwnerCache& owners, Pod& pod) {
 
 }  // namespace
 
-bool find_gang(const OwnerCache& owners, Pod& pod, PodEntry& entry) {
+namespace {
+
+// Does the same as find_gang(), but does not look above the owner with the templates.
+bool find_own_gang(const OwnerCache& owners, Pod& pod, PodEntry& entry) {
   if (!worker_set_of(pod).empty()) return find_group(owners, pod, entry);
   if (!asks_size(pod)) {
     move_to_operator(owners, pod);
-    return true;
+    return move_to_creator(owners, pod, entry);
   }
   std::string uid;
   if (const OwnerEntry* const of_operator = find_operator_owner(owners, pod, uid)) {
@@ -150,6 +170,22 @@ bool find_gang(const OwnerCache& owners, Pod& pod, PodEntry& entry) {
   join_gang(pod, size_of(*set, role), set->together == Together::kEachJob, set->replaced_alone);
   if (pod.gang.size > 1) pod.gang.rank = rank_in(set->ranks, pod);
   return true;
+}
+
+}  // namespace
+
+bool find_gang(const OwnerCache& owners, Pod& pod, PodEntry& entry) {
+  const bool found = find_own_gang(owners, pod, entry);
+  if (!pod.gang.owner.empty()) pod.gang.owner = owners.topmost(pod.gang.owner);
+  return found;
+}
+
+std::string creator_of_stated_gang(const OwnerCache& owners, const Pod& pod) {
+  if (stated_gang_size(pod) < 2 || pod.owner.uid.empty()) return {};
+  const std::string name = named_gang(pod);
+  if (!name.empty()) return owners.topmost(owners.creator_of_gang(pod, name, pod.gang.size));
+  std::string uid;
+  return find_operator_owner(owners, pod, uid) != nullptr ? owners.topmost(uid) : std::string();
 }
 
 bool has_read_owner(const OwnerCache& owners, const Pod& pod) {

@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -14,8 +15,9 @@
 
 namespace subak {
 
-// Counts the non-GPU members of each gang. NonGpuMembers finds a gang by the gang's name and not by
-// the pod's controller, because an MPI launcher and its workers have different controllers.
+// Counts the non-GPU members of each gang. NonGpuMembers finds a gang by the gang's name and the
+// owner that creates all its pods. This owner is not the pod's controller, because an MPI launcher
+// and its workers have different controllers.
 class NonGpuMembers {
  public:
   // Forgets all members, as when a session begins.
@@ -23,7 +25,10 @@ class NonGpuMembers {
   // Takes the pod with this uid as it is now. Returns the gangs ("namespace/gang") whose number of
   // non-GPU members changed. These are two gangs if the pod moved from one gang to another. A pod
   // leaves its gang when it is deleted, when its deletion is requested, or when it fails.
-  std::vector<std::string> see(const std::string& uid, const Pod& pod, WatchKind kind);
+  // `creator`: the owner that creates all pods of the gang (Gang::owner of the GPU pods). Empty: it
+  // is not known, or the gang has several owners. The pod then counts in each gang of the name.
+  std::vector<std::string> see(const std::string& uid, const Pod& pod, WatchKind kind,
+                               const std::string& creator);
   // Takes the pod out of its gang because the pod is gone. Returns the same as see().
   std::vector<std::string> gone(const std::string& uid) { return move(uid, ""); }
   // Subtracts the number of the gang's known non-GPU members from the size that `pod` states for
@@ -35,8 +40,12 @@ class NonGpuMembers {
   // Moves the pod to `gang`. If `gang` is empty, the pod only leaves its present gang.
   std::vector<std::string> move(const std::string& uid, const std::string& gang);
 
+  // Returns the number of known members; nullopt: the gang never had one.
+  std::optional<std::uint32_t> members_of(const std::string& gang) const;
+
   std::unordered_map<std::string, std::string> gangs_;  // by uid of the pod
-  // By gang. A gang that had non-GPU members stays, with 0.
+  // By gang: "namespace/gang", or "namespace/gang\nOWNER" if the owner is known. A gang that had
+  // non-GPU members stays, with 0.
   std::unordered_map<std::string, std::uint32_t> counts_;
   // The number of gangs with 0. Beyond limits::kMaxFormerGangs, all of them are forgotten.
   std::size_t without_ = 0;

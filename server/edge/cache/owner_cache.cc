@@ -13,6 +13,9 @@
 namespace subak {
 namespace {
 
+// A walk from owner to owner ends after so many, in case they form a circle.
+constexpr int kMostLevels = 8;
+
 // Returns the set's jobs with GPUs if each has the same number of pods; else none.
 std::vector<JobsOfSet> jobs_of(const OwnerRecord& set) {
   std::vector<JobsOfSet> jobs;
@@ -22,6 +25,23 @@ std::vector<JobsOfSet> jobs_of(const OwnerRecord& set) {
     jobs.push_back({role.name, role.copies, role.pods, role.shape});
   }
   return jobs;
+}
+
+// Returns GangsOfOwner::named.
+std::vector<std::pair<std::string, std::uint64_t>> named_gangs(const OwnerRecord& owner) {
+  std::vector<std::pair<std::string, std::uint64_t>> gangs;
+  for (const OwnerRole& role : owner.roles) {
+    if (role.gang.empty()) continue;
+    const auto known = std::find_if(gangs.begin(), gangs.end(),
+                                    [&](const auto& gang) { return gang.first == role.gang; });
+    const std::uint64_t pods = std::uint64_t{role.copies} * role.pods;
+    if (known == gangs.end()) {
+      gangs.emplace_back(role.gang, pods);
+    } else {
+      known->second += pods;
+    }
+  }
+  return gangs;
 }
 
 // Returns the members that the owner creates later.
@@ -72,10 +92,11 @@ std::string OwnerEntry::api_version() const {
 }
 
 void OwnerCache::read(const WatchEvent& event, OwnerEntry& entry) const {
-  entry.gangs.clear();
+  entry.gangs = {};
   entry.ranks.clear();
   entry.done = 0;
   entry.together = Together::kNone;
+  const LatePart of_set = entry.late;
   entry.late.parked.reset();
   if (const auto owner = read_owner(entry.row->kind, event.object, extra_)) {
     entry.together = owner->together;
@@ -88,13 +109,17 @@ void OwnerCache::read(const WatchEvent& event, OwnerEntry& entry) const {
     entry.backoff_limit_per_index = owner->backoff_limit_per_index;
     entry.ended = owner->ended;
     entry.without_gpus = 0;
+    entry.gangs.named = named_gangs(*owner);
     entry.ranks = role_ranks(*owner);
     entry.late = late_part_of(*owner);
-    if (auto pods = parked_pods(*owner); pods && entry.row->parks())
+    if (entry.row->kind == OwnerKind::kTrainJob) {
+      entry.late = of_set;
+    } else if (auto pods = parked_pods(*owner); pods && entry.row->parks()) {
       entry.late.parked = std::make_shared<const ParkedPods>(*std::move(pods));
+    }
     for (std::size_t role = 0; role < owner->roles.size(); ++role) {
       const OwnerRole& made = owner->roles[role];
-      entry.gangs.emplace_back(made.name, owner->gang_size(role));
+      entry.gangs.of_role.emplace_back(made.name, owner->gang_size(role));
       entry.groups = made.copies;
       if (!made.has_gpus()) entry.without_gpus += made.pods;
     }
@@ -158,10 +183,53 @@ OwnerCache::Seen OwnerCache::see(const WatchEvent& event, const std::string& col
     marked_.insert(seen.uid);
   }
   seen.outdates = seen.outdates || maker_changed || before != said();
+  lend_after(seen);
   return seen;
 }
 
+void OwnerCache::lend(const std::string& uid, OwnerEntry& train_job, const OwnerEntry* set) {
+  train_job.late = {};
+  train_job.late.awaits_templates = set == nullptr;
+  if (set == nullptr || set->late.parked == nullptr) return;
+  ParkedPods pods = *set->late.parked;
+  pods.pod.uid = uid;
+  pods.pod.owner = shortened(uid, limits::kMaxNameBytes);
+  pods.pod.name = train_job.name;
+  train_job.late.parked = std::make_shared<const ParkedPods>(std::move(pods));
+}
+
+void OwnerCache::lend_after(Seen& seen) {
+  OwnerEntry& entry = entries_.at(seen.uid);
+  if (entry.row->kind == OwnerKind::kTrainJob) {
+    const bool lent = entry.late.awaits_templates || entry.late.parked != nullptr;
+    if (!entry.has_parked_mark()) entry.late = {};
+    if (lent || !entry.has_parked_mark()) return;
+    const OwnerEntry* set = nullptr;
+    for (const auto& [uid, other] : entries_) {
+      if (other.parent == seen.uid && other.row->kind == OwnerKind::kJobSet) set = &other;
+    }
+    return lend(seen.uid, entry, set);
+  }
+  const auto train_job = parked_train_job_of(entry);
+  if (train_job == entries_.end()) return;
+  lend(train_job->first, train_job->second, &entry);
+  seen.train_job = train_job->first;
+}
+
+OwnerCache::Entries::iterator OwnerCache::parked_train_job_of(const OwnerEntry& set) {
+  const auto above = entries_.find(set.parent);
+  const bool found = set.row->kind == OwnerKind::kJobSet && above != entries_.end() &&
+                     above->second.row->kind == OwnerKind::kTrainJob &&
+                     above->second.has_parked_mark();
+  return found ? above : entries_.end();
+}
+
 void OwnerCache::drop(Seen& seen) {
+  if (const OwnerEntry* const known = find(seen.uid)) {
+    const auto train_job = parked_train_job_of(*known);
+    if (train_job != entries_.end()) seen.train_job = train_job->first;
+    if (train_job != entries_.end()) lend(train_job->first, train_job->second, nullptr);
+  }
   makers_.erase(seen.uid);
   entries_.erase(seen.uid);
   marked_.erase(seen.uid);
@@ -238,7 +306,6 @@ OwnerCache::Ancestry OwnerCache::ancestry_of(const Pod& pod) const {
 
 OwnerCache::Ancestry OwnerCache::walk_up(std::string_view ns, Ancestry walk, std::string uid,
                                          const OwnerKindRow* row) const {
-  constexpr int kMostLevels = 8;  // a circle of owners ends the walk
   for (int level = 0; level < kMostLevels; ++level) {
     if (!may_be_controller(walk.created_by, ns) || uid.empty()) return walk;
     const auto owner = makers_.find(uid);
@@ -259,6 +326,29 @@ std::string OwnerCache::maker_of(const Pod& pod) const {
 }
 
 std::string OwnerCache::awaited_maker(const Pod& pod) const { return ancestry_of(pod).awaited; }
+
+std::string OwnerCache::topmost(const std::string& uid) const {
+  const auto owner = makers_.find(uid);
+  if (owner == makers_.end() || owner->second.parent_row == nullptr) return uid;
+  const OwnerKindRow& above = *owner->second.parent_row;
+  return above.is_above && is_known(above.kind) ? owner->second.parent : uid;
+}
+
+std::string OwnerCache::creator_of_gang(const Pod& pod, const std::string& name,
+                                        std::uint32_t size) const {
+  std::string creator;
+  std::string uid(pod.owner.uid);
+  for (int level = 0; level < kMostLevels; ++level) {
+    const OwnerEntry* const owner = find(uid);
+    if (owner == nullptr) break;
+    const bool creates_all =
+        std::any_of(owner->gangs.named.begin(), owner->gangs.named.end(),
+                    [&](const auto& gang) { return gang.first == name && gang.second >= size; });
+    if (creates_all) creator = uid;
+    uid = owner->parent;
+  }
+  return creator;
+}
 
 const OwnerEntry* OwnerCache::find(const std::string& uid) const {
   const auto found = entries_.find(uid);
@@ -295,18 +385,25 @@ std::optional<in::OwnerSeen> OwnerCache::look_at_parked(const std::string& clust
 
 void OwnerCache::see_pod_of_parked(const GpuPodEntry& pod, std::int64_t monotonic_ms) {
   if (pod.ended || pod.going || marked_.empty()) return;
-  const OwnerEntry* owner = find(pod.owner_uid);
-  if (owner == nullptr) return;
-  if (owner->suspended) parked_.see_pod(pod.owner_uid, monotonic_ms);
-  const std::string& above = owner->parent;
-  owner = find(above);
-  if (owner != nullptr && owner->suspended) parked_.see_pod(above, monotonic_ms);
+  std::string uid = pod.owner_uid;
+  for (int level = 0; level < kMostLevels; ++level) {
+    const OwnerEntry* const owner = find(uid);
+    if (owner == nullptr) return;
+    if (owner->suspended) parked_.see_pod(uid, monotonic_ms);
+    uid = owner->parent;
+  }
 }
 
 std::vector<std::string> OwnerCache::below(const std::string& uid) const {
   std::vector<std::string> out;
   for (const auto& [one, owner] : entries_) {
     if (owner.parent == uid) out.push_back(one);
+  }
+  const OwnerEntry* const upper = find(uid);
+  if (upper == nullptr || upper->row->kind != OwnerKind::kTrainJob) return out;
+  for (const std::string& set : std::vector(out)) {
+    const std::vector<std::string> jobs = below(set);
+    out.insert(out.end(), jobs.begin(), jobs.end());
   }
   return out;
 }

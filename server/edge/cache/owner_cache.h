@@ -34,6 +34,7 @@ class OwnerCache {
     std::string uid;
     std::string worker_set;  // "namespace/name", if it is a LeaderWorkerSet; else empty
     std::string group;       // group_key(), if it is a PodGroup or Workload; else empty
+    std::string train_job;   // the uid of its parked TrainJob, if it is a JobSet of one; else empty
     // True: the owner was deleted and no longer has an entry.
     bool gone = false;
     // True: the gangs of the owner have changed, so its gated pods must be read again.
@@ -66,6 +67,12 @@ class OwnerCache {
   std::string maker_of(const Pod& pod) const;
   // Returns the uid of an owner that maker_of() needs and a watch will bring soon. Empty: none.
   std::string awaited_maker(const Pod& pod) const;
+  // Returns the uid of the topmost owner of the pod that alone creates at least `size` pods of the
+  // gang with this name (GangsOfOwner::named). Empty: there is none.
+  std::string creator_of_gang(const Pod& pod, const std::string& name, std::uint32_t size) const;
+  // Returns the uid of the TrainJob or RayJob that created this owner (OwnerKindRow::is_above), if
+  // the edge watches its kind. Else returns `uid`.
+  std::string topmost(const std::string& uid) const;
   // Returns the owners with Subak's mark (annotation subak.gpu/suspended).
   const std::set<std::string>& marked() const { return marked_; }
   // The owners that wait suspended until their turn.
@@ -73,14 +80,15 @@ class OwnerCache {
   const ParkedOwners& parked() const { return parked_; }
   // Calls ParkedOwners::look() for the owner, which may be gone.
   std::optional<in::OwnerSeen> look_at_parked(const std::string& cluster, const std::string& uid);
-  // Calls ParkedOwners::see_pod() for the owners of this pod, if they are suspended and the pod has
+  // Calls ParkedOwners::see_pod() for all owners above this pod that are suspended, if the pod has
   // not ended.
   void see_pod_of_parked(const GpuPodEntry& pod, std::int64_t monotonic_ms);
   // Returns the uids of the owners that this owner controls directly, such as the Jobs of a JobSet.
-  // The cost is O(n) for n owners in the cache.
+  // For a TrainJob, these are the JobSet and its Jobs. The cost is O(n) for n owners in the cache.
   std::vector<std::string> below(const std::string& uid) const;
 
  private:
+  using Entries = std::map<std::string, OwnerEntry>;  // by uid
   // Fills `entry` from the object.
   void read(const WatchEvent& event, OwnerEntry& entry) const;
   // The creator and the controller of one owner. Kinds without an OwnerEntry have a Maker too.
@@ -110,11 +118,17 @@ class OwnerCache {
                    const OwnerKindRow* row) const;
   // Updates `makers_` from the object. Returns true if something changed.
   bool see_maker(const WatchEvent& event, const OwnerKindRow& row, const std::string& uid);
+  // Gives a parked TrainJob the pods of its JobSet. `set`: nullptr: the JobSet does not exist.
+  static void lend(const std::string& uid, OwnerEntry& train_job, const OwnerEntry* set);
+  // Does the same after an event on a TrainJob or on its JobSet.
+  void lend_after(Seen& seen);
+  // Returns the parked TrainJob that created this JobSet; the end: there is none.
+  Entries::iterator parked_train_job_of(const OwnerEntry& set);
   // Forgets a deleted owner, and records its deletion in `seen`.
   void drop(Seen& seen);
 
   const ExtraGpuResources& extra_;
-  std::map<std::string, OwnerEntry> entries_;       // by uid
+  Entries entries_;
   std::map<std::string, Maker> makers_;             // by uid
   std::map<std::string, std::string> worker_sets_;  // their uids, by "namespace/name"
   std::map<std::string, std::string> groups_;       // their uids, by group_key()

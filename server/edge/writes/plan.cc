@@ -236,7 +236,8 @@ class Planner {
   // Resumes a parked owner that may not wait, and takes the mark from one that others have resumed.
   void resume_parked(const std::string& uid, const OwnerEntry& owner) {
     const std::string* const why = cache_.owners().parked().must_resume(uid);
-    const bool may_wait = owner.suspended && owner.late.parked != nullptr && why == nullptr;
+    const bool has_pods = owner.late.parked != nullptr || owner.late.awaits_templates;
+    const bool may_wait = owner.suspended && has_pods && why == nullptr;
     if (may_wait || !is_parked(uid, owner)) return;
     if (!may_try(uid) || !chosen_.insert(uid).second) return;
     KubeWrite write{WriteKind::kResume, uid, {}, "", Cause::kNone, 0, 0};

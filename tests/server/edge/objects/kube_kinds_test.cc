@@ -129,6 +129,105 @@ TEST_F(Kinds, TwoRunsOfOneNameAreTwoGangs) {
   EXPECT_THAT(said(), ElementsAre("m: j of T 2", "n: j of U 2"));
 }
 
+// Gangs that a template names by subak.gpu/job.
+class Named : public Kinds {
+ protected:
+  static std::string keys(int size) {
+    return R"("subak.gpu/job":"g","subak.gpu/gang-size":")" + std::to_string(size) + "\"";
+  }
+  void see_job(const std::string& uid, int pods, int size, WatchKind what = WatchKind::kModified,
+               const std::string& meta = "") {
+    see_kind(OwnerKind::kJob, uid, "j",
+             R"("parallelism":)" + std::to_string(pods) + R"(,"template":{"metadata":{"labels":{)" +
+                 keys(size) + "}}," + gpus(1).substr(1),
+             what, meta);
+  }
+  // A JobSet of two Jobs, each with one pod.
+  void see_set(const std::string& uid) {
+    see_kind(OwnerKind::kJobSet, uid, "s",
+             R"("replicatedJobs":[{"name":"w","replicas":2,"template":{"spec":{"parallelism":1,)"
+             R"("template":{"metadata":{"labels":{)" +
+                 keys(2) + "}}," + gpus(1).substr(1) + "}}}]");
+  }
+  static OfKind member(const std::string& uid, const std::string& job, int size,
+                       const std::string& labels = "") {
+    return {uid, "batch/v1", "Job", job, keys(size) + labels};
+  }
+};
+
+TEST_F(Named, TwoJobsOfOneGangNameAreTwoGangs) {
+  list(OwnerKind::kJob);
+  see_job("J", 2, 2);
+  see(member("a", "J", 2));
+  see(member("b", "K", 2));
+  EXPECT_THAT(said(), ElementsAre("a: g of J 2")) << "the other waits for its owner";
+  see_job("K", 2, 2);
+  EXPECT_THAT(said(), ElementsAre("b: g of K 2"));
+}
+
+TEST_F(Named, JobsThatEachMakeAPartOfTheGangShareIt) {
+  list(OwnerKind::kJob);
+  see_job("L", 1, 3);
+  see_job("W", 2, 3);
+  see(member("l", "L", 3));
+  see(member("w", "W", 3));
+  see(OfKind{"bare", "", "", "", keys(3)});
+  EXPECT_THAT(said(), ElementsAre("l: g of  3", "w: g of  3", "bare: g of  3"));
+}
+
+TEST_F(Named, TheTopmostOwnerThatMakesAllPodsCounts) {
+  list(OwnerKind::kJob);
+  list(OwnerKind::kJobSet);
+  const std::string of_set =
+      R"(,"ownerReferences":[{"controller":true,"apiVersion":"jobset.x-k8s.io/v1alpha2","kind":"JobSet","uid":"S"}])";
+  see_job("J", 1, 2, WatchKind::kModified, of_set);
+  const OfKind pod = member("a", "J", 2, R"(,"jobset.sigs.k8s.io/replicatedjob-name":"w")");
+  see(pod);
+  EXPECT_THAT(said(), IsEmpty()) << "it waits for the set of its Job";
+  see_set("S");
+  EXPECT_THAT(said(), ElementsAre("a: g of S 2"));
+}
+
+TEST_F(Named, APodThatOutlivesItsOwnerStaysInItsGang) {
+  list(OwnerKind::kJob);
+  see_job("J", 2, 2);
+  see(member("a", "J", 2));
+  EXPECT_THAT(said(), ElementsAre("a: g of J 2"));
+  see_job("J", 2, 2, WatchKind::kDeleted);
+  OfKind going = member("a", "J", 2);
+  going.spec = R"("terminationGracePeriodSeconds":5,)";
+  see(going);
+  EXPECT_THAT(said(), ElementsAre("a: g of J 2"));
+  see(going, WatchKind::kDeleted);
+  EXPECT_THAT(said(), ElementsAre("gone a", "gang gone J"));
+}
+
+TEST_F(Named, APodOfASharedGangThatOutlivesItsOwnerDoesNotWaitForIt) {
+  list(OwnerKind::kJob);
+  see_job("L", 1, 3);
+  OfKind pod = member("l", "L", 3);
+  see(pod);
+  EXPECT_THAT(said(), ElementsAre("l: g of  3"));
+  see_job("L", 1, 3, WatchKind::kDeleted);
+  pod.spec = R"("terminationGracePeriodSeconds":5,)";
+  see(pod);
+  EXPECT_THAT(said(), ElementsAre("l: g of  3"));
+}
+
+TEST_F(Named, LaunchersCountInTheGangOfTheirOwnRun) {
+  list(OwnerKind::kJobSet);
+  for (const char* const run : {"S", "T"}) {
+    see_set(run);
+    OfKind launcher{std::string("launcher-") + run, "jobset.x-k8s.io/v1alpha2", "JobSet", run,
+                    keys(2)};
+    launcher.gpus = 0;
+    launcher.gated = false;
+    see(launcher);
+  }
+  see(OfKind{"worker-S", "jobset.x-k8s.io/v1alpha2", "JobSet", "S", keys(2)});
+  EXPECT_THAT(said(), ElementsAre("worker-S: g of S 1")) << "one launcher of the two";
+}
+
 TEST_F(Kinds, TheEndOfAnOperatorsJobEndsItsGang) {
   list(OwnerKind::kJob);
   list(OwnerKind::kPyTorchJob);

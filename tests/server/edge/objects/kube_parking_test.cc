@@ -229,5 +229,117 @@ TEST_F(Parked, ASetAndAnOperatorsJobAreGangs) {
   EXPECT_THAT(plan(), ElementsAre("resume S"));
 }
 
+// The owners that create no pods themselves: the gang has the uid of the upper owner.
+class ParkedAbove : public Parked {
+ protected:
+  static std::string path_of(OwnerKind kind) {
+    return collection_of(row_of(kind), row_of(kind).versions.front());
+  }
+  void list(OwnerKind kind) {
+    cache.owners().begin(path_of(kind));
+    cache.complete_owners(path_of(kind));
+  }
+  void see_above(OwnerKind kind, const std::string& uid, bool parked,
+                 const std::string& spec = "") {
+    see_job_text(uid, parked ? "parked" : "",
+                 R"("suspend":)" + std::string(parked ? "true" : "false") + spec,
+                 WatchKind::kModified, path_of(kind));
+  }
+  void see_below(OwnerKind kind, const std::string& uid, const std::string& above,
+                 const std::string& spec, WatchKind what = WatchKind::kModified) {
+    WatchEvent event;
+    event.kind = what;
+    event.object = below_.parse(
+        R"({"metadata":{"uid":")" + uid + R"(","namespace":"a","name":"train",)" +
+        R"("creationTimestamp":"2026-01-01T00:00:00Z","ownerReferences":[{"controller":true,)" +
+        above + R"(}]},"spec":{)" + spec + "}}");
+    cache.see_owner(event, path_of(kind));
+  }
+  void see_set(bool suspended, const std::string& more = "",
+               WatchKind what = WatchKind::kModified) {
+    see_below(OwnerKind::kJobSet, "S",
+              R"("apiVersion":"trainer.kubeflow.org/v1alpha1","kind":"TrainJob","uid":"T")",
+              R"("suspend":)" + std::string(suspended ? "true" : "false") + more +
+                  R"(,"replicatedJobs":[{"name":"node","replicas":1,"template":{"spec":)"
+                  R"({"parallelism":2,"completions":2,"template":)" +
+                  kTemplate + "}}}]",
+              what);
+  }
+  // The owner of the gang of the next pod that the core gets.
+  std::string owner_of_pod(const std::string& controller, const std::string& labels) {
+    see_text(
+        R"({"metadata":{"uid":"p","namespace":"a","name":"p","resourceVersion":")" +
+        std::to_string(++version_) + R"(","labels":{)" + labels +
+        R"(},"ownerReferences":[{"controller":true,)" + controller +
+        R"(}]},"spec":{"schedulingGates":[{"name":"subak.gpu/queue"}],"containers":[{"name":"c",)"
+        R"("resources":{"limits":{"nvidia.com/gpu":"8"}}}]}})");
+    std::string owner = "none";
+    while (auto news = cache.outbox().next(Outbox::kAllPodsKnown)) {
+      if (const auto* const seen = std::get_if<in::PodSeen>(&news->body)) owner = seen->pod.owner;
+      cache.outbox().answered(news->uid);
+    }
+    return owner;
+  }
+
+ private:
+  simdjson::dom::parser below_;
+};
+
+TEST_F(ParkedAbove, ATrainJobHasThePodsOfItsJobSet) {
+  for (const OwnerKind kind : {OwnerKind::kTrainJob, OwnerKind::kJobSet, OwnerKind::kJob})
+    list(kind);
+  see_above(OwnerKind::kTrainJob, "T", true);
+  EXPECT_THAT(said(), IsEmpty());
+  EXPECT_THAT(plan(), IsEmpty()) << "its JobSet comes";
+  see_set(true);
+  EXPECT_THAT(said(), ElementsAre("parked T 2x8 of a/train for ana"));
+  see_above(OwnerKind::kTrainJob, "T", true);
+  EXPECT_THAT(said(), IsEmpty()) << "nothing has changed";
+  turn_of(1, "T");
+  EXPECT_THAT(plan(), ElementsAre("resume T"));
+  see_above(OwnerKind::kTrainJob, "T", false);
+  EXPECT_THAT(said(), ElementsAre("resumed T"));
+  see_set(false);
+  see_below(OwnerKind::kJob, "J",
+            R"("apiVersion":"jobset.x-k8s.io/v1alpha2","kind":"JobSet","uid":"S")",
+            R"("parallelism":2)");
+  EXPECT_EQ(owner_of_pod(R"("apiVersion":"batch/v1","kind":"Job","name":"j","uid":"J")",
+                         R"("jobset.sigs.k8s.io/jobset-name":"train","jobset.sigs.k8s.io/)"
+                         R"(replicatedjob-name":"node","jobset.sigs.k8s.io/jobset-uid":"S")"),
+            "T");
+}
+
+TEST_F(ParkedAbove, ATrainJobThatIsSeenAfterItsJobSet) {
+  see_set(true);
+  see_above(OwnerKind::kTrainJob, "T", true);
+  EXPECT_THAT(said(), ElementsAre("parked T 2x8 of a/train for ana"));
+  see_set(true, "", WatchKind::kDeleted);
+  EXPECT_THAT(said(), ElementsAre("gone T"));
+  EXPECT_THAT(plan(), IsEmpty()) << "its controller creates the JobSet again";
+}
+
+TEST_F(ParkedAbove, ATrainJobWhosePodsAreSeveralGangsIsResumed) {
+  see_above(OwnerKind::kTrainJob, "T", true);
+  see_set(true, R"(,"startupPolicy":{"startupPolicyOrder":"InOrder"})");
+  EXPECT_THAT(said(), IsEmpty());
+  EXPECT_THAT(plan(), ElementsAre("resume T"));
+}
+
+TEST_F(ParkedAbove, ARayJobHasThePodsOfItsCluster) {
+  for (const OwnerKind kind : {OwnerKind::kRayJob, OwnerKind::kRayCluster}) list(kind);
+  const std::string cluster = R"("headGroupSpec":{"template":)" + std::string(kTemplate) +
+                              R"(},"workerGroupSpecs":[{"groupName":"w","replicas":2,"template":)" +
+                              kTemplate + "}]";
+  see_above(OwnerKind::kRayJob, "R", true, R"(,"rayClusterSpec":{)" + cluster + "}");
+  EXPECT_THAT(said(), ElementsAre("parked R 1x8 2x8 of a/train for ana"));
+  see_above(OwnerKind::kRayJob, "R", false, R"(,"rayClusterSpec":{)" + cluster + "}");
+  EXPECT_THAT(said(), ElementsAre("resumed R"));
+  see_below(OwnerKind::kRayCluster, "C", R"("apiVersion":"ray.io/v1","kind":"RayJob","uid":"R")",
+            cluster);
+  EXPECT_EQ(owner_of_pod(R"("apiVersion":"ray.io/v1","kind":"RayCluster","name":"c","uid":"C")",
+                         R"("ray.io/cluster":"c","ray.io/group":"headgroup")"),
+            "R");
+}
+
 }  // namespace
 }  // namespace subak
