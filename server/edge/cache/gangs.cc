@@ -135,10 +135,6 @@ GroupFound find_pod_group(const OwnerCache& owners, Pod& pod) {
   return found;
 }
 
-}  // namespace
-
-namespace {
-
 // Does the same as find_gang(), but does not look above the owner with the templates.
 bool find_own_gang(const OwnerCache& owners, Pod& pod, PodEntry& entry) {
   if (!worker_set_of(pod).empty()) return find_group(owners, pod, entry);
