@@ -46,9 +46,9 @@ int wait_for_end(const sigset_t& set, Serving& service) {
     if (sigwait(&set, &signal) != 0) continue;
     if (signal != SIGHUP) return signal;
     if (const auto error = service.reload()) {
-      subak::log::error("tokens not read again", {{"error", error->message()}});
+      subak::log::error("files not read again", {{"error", error->message()}});
     } else {
-      subak::log::info("tokens read again");
+      subak::log::info("tokens and receivers read again");
     }
   }
 }

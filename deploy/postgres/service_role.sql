@@ -20,7 +20,7 @@ GRANT SELECT, UPDATE ON lead, beat TO :"service";
 GRANT SELECT, INSERT ON facts, ledger, audit TO :"service";
 GRANT SELECT, INSERT, UPDATE, DELETE ON meta TO :"service";
 GRANT SELECT, INSERT, DELETE ON checkpoint TO :"service";
-GRANT SELECT, INSERT, UPDATE ON told, activity TO :"service";
+GRANT SELECT, INSERT, UPDATE ON told, activity, notices TO :"service";
 GRANT SELECT, INSERT, UPDATE, DELETE ON usage_days, usage_mark TO :"service";
 GRANT SELECT ON migrations, ledger_text, audit_text TO :"service";
 COMMIT;

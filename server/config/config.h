@@ -122,6 +122,14 @@ struct TargetShareConfig {
   std::optional<std::uint32_t> gain_milli, floor_milli;
 };
 
+// Paths of files that the service reads beside the configuration.
+struct FileConfig {
+  // A price list (server/yaml/price_list.h) for the metrics; empty: no prices.
+  std::string prices;
+  // The receivers file (server/notify/receivers.h); empty: no notices are sent.
+  std::string notices;
+};
+
 // All values of the configuration, with their defaults.
 struct Config {
   // Where the state is: the path of a file, or the address of a database.
@@ -223,8 +231,7 @@ struct Config {
   DurationMs idle_warn_ms = 30 * kMinuteMs;
   // True: `why` names the jobs with idle GPUs.
   bool show_idle_holders = false;
-  // The path of a price list (server/yaml/price_list.h) for the metrics; empty: no prices.
-  std::string prices;
+  FileConfig files;
   // True: this start rebuilds the state from all facts, and does not use the checkpoint.
   bool ignore_checkpoint = false;
 

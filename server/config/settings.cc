@@ -44,10 +44,10 @@ Found set_address(Config& c, std::string_view v) {
   return std::nullopt;
 }
 
-template <std::string Config::*field>
+template <auto field>
 Found set_text(Config& c, std::string_view v) {
   if (v.empty()) return bad_value(v, "a text");
-  c.*field = v;
+  std::invoke(field, c) = v;
   return std::nullopt;
 }
 
@@ -90,6 +90,8 @@ constexpr auto kKeepWhole = [](Config & c) -> auto& { return c.gangs.keep_whole;
 constexpr auto kCliques = [](Config & c) -> auto& { return c.gangs.clique_gangs; };
 constexpr auto kReady = [](Config & c) -> auto& { return c.gangs.ready_within_ms; };
 constexpr auto kReserveJobs = [](Config & c) -> auto& { return c.queue.reserve_jobs; };
+constexpr auto kPrices = [](Config & c) -> auto& { return c.files.prices; };
+constexpr auto kNotices = [](Config & c) -> auto& { return c.files.notices; };
 constexpr auto kParkAfter = [](Config & c) -> auto& { return c.queue.park_after; };
 constexpr auto kRefund = [](Config & c) -> auto& { return c.books.refund_lost_work_ms; };
 constexpr auto kDomainsForNvlink = [](Config& c) -> bool& { return c.claims.domains_for_nvlink; };
@@ -474,7 +476,10 @@ constexpr std::array kSettings{
             "whether subak why names the jobs that hold idle GPUs", false, false,
             set_bool<&Config::show_idle_holders>},
     Setting{"prices", "--prices", "FILE", "price list of GPUs and energy, for the metrics of cost",
-            false, false, set_text<&Config::prices>},
+            false, false, set_text<kPrices>},
+    Setting{"notices", "--notices", "FILE",
+            "file with the receivers of notices: webhooks for the people of an account", false,
+            false, set_text<kNotices>},
     Setting{"ignoreCheckpoint", "--ignore-checkpoint", "",
             "for one start after damage: rebuild the state from all facts", false, true,
             set_bool<&Config::ignore_checkpoint>},

@@ -58,6 +58,7 @@ void HttpRoutes::metrics(HttpDone done) const {
   const auto page = std::make_shared<metrics::Families>();
   const metrics::ShellState state = sources_.state();
   metrics::write_state(*page, state);
+  if (sources_.notices) metrics::write_notices(*page, sources_.notices());
   const auto finish = [page, done = std::move(done), events = sources_.events](std::string text,
                                                                                bool whole) {
     page->gauge("subak_scrape_complete",

@@ -39,6 +39,8 @@ struct HttpSources {
   const Clock* clock = nullptr;
   // Returns the figures of activity. May be null: activity is not observed.
   std::function<ActivityFigures()> activity;
+  // Returns the figures of the receivers of notices. May be null: there are none.
+  std::function<std::vector<metrics::NoticeState>()> notices;
   // The prices of GPUs and energy; nullptr: there are none.
   std::shared_ptr<const PriceList> prices;
   // True: the metrics page also has a series for each user.

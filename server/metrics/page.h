@@ -80,6 +80,18 @@ struct EdgeState {
   DurationMs clock_behind_ms = 0;
 };
 
+// The figures of a receiver of notices, since the start of the process.
+struct NoticeState {
+  // The receiver's name in the receivers file.
+  std::string receiver;
+  // The numbers of notices that the receiver took, and of notices that were lost.
+  std::uint64_t sent = 0, lost = 0;
+  // The number of requests that failed.
+  std::uint64_t failed = 0;
+  // The number of notices that wait now.
+  std::size_t waiting = 0;
+};
+
 // Describes the data by which the webhook decides after a start, until there is a View. There is no
 // View yet if a shared store is unreachable at the start.
 struct StartState {
@@ -165,7 +177,9 @@ void write_replica(Families& out, const ReplicaState& state);
 // fact of the database.
 std::string missing_text(std::uint64_t known, std::uint64_t last);
 
-// Writes all metrics except those of the engine and of Events.
+// Writes the metrics of notices. Without receivers, there are none.
+void write_notices(Families& out, const std::vector<NoticeState>& receivers);
+// Writes all metrics except those of notices, of the engine and of Events.
 void write_state(Families& out, const ShellState& state);
 // write_fleet() and write_accounts() write the metrics of the engine as of `now`, which must not be
 // before Engine::now(). write_accounts() also returns the metrics of accounts as text, because text

@@ -274,6 +274,21 @@ std::string missing_text(std::uint64_t known, std::uint64_t last) {
          " of them: reads are served, and it does not lead (subak admin accept-loss)";
 }
 
+void write_notices(Families& out, const std::vector<NoticeState>& receivers) {
+  if (receivers.empty()) return;
+  const auto rows = [&](auto value) {
+    for (const NoticeState& one : receivers) out.sample({{"receiver", one.receiver}}, value(one));
+  };
+  out.counter("subak_notices_sent_total", "Notices that the receiver has taken.");
+  rows([](const NoticeState& one) { return one.sent; });
+  out.counter("subak_notices_lost_total", "Notices that the receiver will not get.");
+  rows([](const NoticeState& one) { return one.lost; });
+  out.counter("subak_notice_failures_total", "Requests to the receiver that failed.");
+  rows([](const NoticeState& one) { return one.failed; });
+  out.gauge("subak_notices_waiting", "Notices that wait for the receiver.");
+  rows([](const NoticeState& one) { return one.waiting; });
+}
+
 void write_state(Families& out, const ShellState& state) {
   if (state.view) {
     write_jobs(out, *state.view);

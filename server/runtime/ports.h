@@ -259,6 +259,15 @@ class Store {
   // Returns one part of the sums of activity; empty: there is none. An error means that the part is
   // damaged or unreadable.
   virtual Result<std::string> read_activity(std::int64_t /*part*/) { return std::string(); }
+  // Replaces the marks of the notices (server/notify/marks.h). An error: nothing was written, for
+  // example because another process leads. One thread at a time may call it. The default
+  // implementation stores nothing.
+  virtual std::optional<Error> write_notice_marks(std::string_view /*bytes*/) {
+    return std::nullopt;
+  }
+  // Returns the marks of the notices; empty: there are none. An error means that they are damaged
+  // or unreadable.
+  virtual Result<std::string> read_notice_marks() { return std::string(); }
   // Opens a reader with its own connection. The store must outlive the reader.
   virtual Result<std::unique_ptr<StoreReader>> open_reader() = 0;
   // Copies all durable data to a new file beside the store and returns the file's path. The caller

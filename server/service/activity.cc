@@ -25,9 +25,9 @@ void Service::Impl::start_observer() {
   ports.now_ms = [this] { return runtime->now_ms(); };
   ports.leads = [this] { return runtime->stats().leads; };
   ports.warn = [this](const IdleJob& job) { warn_idle(job); };
-  observer =
+  watchers.activity =
       std::make_unique<ActivityObserver>(std::move(options), std::move(ports), activity, *store);
-  observer->start();
+  watchers.activity->start();
 }
 
 void Service::Impl::warn_idle(const IdleJob& job) {
@@ -45,10 +45,10 @@ void Service::Impl::warn_idle(const IdleJob& job) {
 }
 
 std::optional<Error> Service::Impl::read_prices() {
-  if (config.prices.empty()) return std::nullopt;
-  const Result<std::string> text = read_written_file(config.prices, "prices");
+  if (config.files.prices.empty()) return std::nullopt;
+  const Result<std::string> text = read_written_file(config.files.prices, "prices");
   if (!text) return text.error();
-  Result<PriceList> list = read_price_list(*text, config.prices);
+  Result<PriceList> list = read_price_list(*text, config.files.prices);
   if (!list) return list.error();
   prices = std::make_shared<const PriceList>(std::move(list).value());
   return std::nullopt;

@@ -55,6 +55,7 @@ std::optional<Error> Service::Impl::start_http() {
   };
   sources.activity = [this] { return activity.figures(); };
   sources.prices = prices;
+  sources.notices = [this] { return notice_states(); };
   sources.events = &events;
   sources.clock = &clock;
   sources.user_metrics = config.user_metrics;
@@ -264,6 +265,7 @@ void Service::Impl::released(const Released& batch) {
   if (batch.ours) count(batch);
   if (shared != nullptr && batch.ours) tell_known_as(*batch.view);
   api->on_durable(batch);
+  if (watchers.notifier) watchers.notifier->durable(batch);
 }
 
 // The View has a new list of clusters if any of them has changed.
@@ -343,7 +345,8 @@ std::optional<Error> Service::Impl::take_over() {
   log::info("takes over", {{"store", store->describe()}, {"epoch", store->lead().epoch}});
   if (auto error = lead()) return error;
   label_pod(true);
-  return start_edges();
+  if (auto error = start_edges()) return error;
+  return start_notifier();
 }
 
 std::optional<Error> Service::Impl::start() {
@@ -351,6 +354,7 @@ std::optional<Error> Service::Impl::start() {
   if (!divided) return divided.error();
   connections = *divided;
   if (auto error = read_prices()) return error;
+  if (auto error = make_notifier()) return error;
   if (auto error = start_http()) return error;
   if (auto error = start_pod_label()) return error;
   if (auto error = make_state_folder(config.state)) return error;
@@ -376,6 +380,7 @@ std::optional<Error> Service::Impl::start() {
   recovered = true;
   http.open(*api);
   start_observer();
+  if (auto error = leads ? start_notifier() : std::nullopt) return error;
   label_pod(leads);
   if (!leads) standby->start();
   return std::nullopt;
@@ -395,7 +400,8 @@ void Service::Impl::stop() {
   label_pod(false);
   if (prober) prober->stop();
   if (api) api->set_serving(false);
-  if (observer) observer->stop();
+  if (watchers.activity) watchers.activity->stop();
+  if (watchers.notifier) watchers.notifier->stop();
   for (const NamedEdge& named : edges) named.edge->stop();
   reviewer.stop();
   http.close();
@@ -433,7 +439,7 @@ ServicePorts Service::ports() const {
 std::optional<Error> Service::reload() {
   if (auto error = impl_->api->reload_tokens()) return error;
   warn_of_tokens(*impl_->api);
-  return std::nullopt;
+  return impl_->watchers.notifier ? impl_->watchers.notifier->read() : std::nullopt;
 }
 
 void Service::stop() { impl_->stop(); }

@@ -51,7 +51,8 @@ class Service {
   ServicePorts ports() const;
   // Returns ServicePorts::text(). Call it after start().
   std::string ports_text() const { return ports().text(); }
-  // Reads the token file again. After an error, the tokens are unchanged.
+  // Reads the token file and the receivers file again. After an error, the values of the file with
+  // the mistake are unchanged.
   std::optional<Error> reload();
   // Stops the service: it accepts no new calls, gives open unary calls two seconds, makes all facts
   // durable and writes a checkpoint. It may be called again, and after a start that failed.

@@ -20,6 +20,7 @@
 #include "server/metrics/events.h"
 #include "server/metrics/ledger_audit.h"
 #include "server/metrics/page.h"
+#include "server/notify/notifier.h"
 #include "server/runtime/clock/clock.h"
 #include "server/runtime/clock/database_clock.h"
 #include "server/runtime/follower.h"
@@ -77,6 +78,14 @@ struct Service::Impl {
   // Sends an Event about an idle job by the edge of the job's cluster. It runs on the observer's
   // thread.
   void warn_idle(const IdleJob& job);
+  // Makes the notifier, if a receivers file is configured. An error: the file has a mistake.
+  std::optional<Error> make_notifier();
+  // Starts the notifier, if there is one. Only a leader calls it.
+  std::optional<Error> start_notifier();
+  // Returns the figures of the receivers; empty: none is configured, or another process leads.
+  ReceiverFigures notice_figures() const;
+  // Returns these figures for the metrics page.
+  std::vector<metrics::NoticeState> notice_states() const;
   // Reads the price list. An error: the file cannot be read, or has a mistake.
   std::optional<Error> read_prices();
   // Makes the API server from the configuration.
@@ -148,8 +157,14 @@ struct Service::Impl {
   std::unique_ptr<Prober> prober;
   // The edges that were started; empty while another process leads.
   std::vector<NamedEdge> edges;
-  // nullptr: no Prometheus server is configured, or the service has not started.
-  std::unique_ptr<ActivityObserver> observer;
+  // Threads that read from the other parts and decide nothing.
+  struct Watchers {
+    // nullptr: no Prometheus server is configured, or the service has not started.
+    std::unique_ptr<ActivityObserver> activity;
+    // nullptr: no receivers file is configured.
+    std::unique_ptr<Notifier> notifier;
+  };
+  Watchers watchers;
   // nullptr: no own pod is configured.
   std::unique_ptr<PodLabel> pod_label;
   // The user names that were last sent to the other replicas, and the clusters from which they

@@ -59,6 +59,7 @@ std::vector<std::string> Service::Impl::warnings() const {
   std::vector<std::string> out;
   if (has_edges) out = edge_warnings(edges);
   for (std::string& one : activity_warnings(activity.figures())) out.push_back(std::move(one));
+  for (std::string& one : notice_warnings(notice_figures())) out.push_back(std::move(one));
   if (const std::uint64_t seq = known ? known->missing_seq() : 0; seq > 0) {
     out.push_back(metrics::missing_text(seq, runtime->view()->seq));
   }

@@ -203,7 +203,7 @@ class Life(Fixture):
         process = self.start("--tokens", tokens)
         process.child.send_signal(signal.SIGHUP)
         for line in process.child.stderr:
-            if "tokens read again" in line:
+            if "tokens and receivers read again" in line:
                 break
         self.assertEqual(process.end(signal.SIGTERM), 0)
 

@@ -23,6 +23,9 @@ constexpr char kWriteCalibration[] =
 constexpr char kWriteActivity[] =
     "INSERT INTO activity SELECT $2, $3 FROM l "
     "ON CONFLICT (part) DO UPDATE SET bytes = EXCLUDED.bytes RETURNING part";
+constexpr char kWriteNotices[] =
+    "INSERT INTO notices SELECT 1, $2 FROM l "
+    "ON CONFLICT (id) DO UPDATE SET bytes = EXCLUDED.bytes RETURNING id";
 
 }  // namespace
 
@@ -112,6 +115,13 @@ std::optional<Error> CheckpointWriter::write_activity(const std::atomic<std::int
   Parameters p;
   p.add(epoch.load()).add(part).add_bytes(bytes);
   return run_as_leader(kWriteActivity, p);
+}
+
+std::optional<Error> CheckpointWriter::write_notice_marks(const std::atomic<std::int64_t>& epoch,
+                                                          std::string_view bytes) {
+  Parameters p;
+  p.add(epoch.load()).add_bytes(bytes);
+  return run_as_leader(kWriteNotices, p);
 }
 
 }  // namespace subak::postgres

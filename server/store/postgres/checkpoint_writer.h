@@ -1,6 +1,6 @@
-// Writes checkpoints, the data for start-time calibration and the sums of activity into the
-// database. The writer has a separate connection, so commits can run at the same time. Private to
-// the PostgreSQL store.
+// Writes checkpoints, the data for start-time calibration, the sums of activity and the marks of
+// notices into the database. The writer has a separate connection, so commits can run at the same
+// time. Private to the PostgreSQL store.
 //
 // A statement has an effect only while this process leads: it does nothing if another process has
 // raised the epoch. A checkpoint is written in parts. No process reads these parts until the row
@@ -49,6 +49,9 @@ class CheckpointWriter {
   // Replaces one part of the sums of activity. It fails like write_calibration().
   std::optional<Error> write_activity(const std::atomic<std::int64_t>& epoch, std::int64_t part,
                                       std::string_view bytes);
+  // Replaces the marks of notices. It fails like write_calibration().
+  std::optional<Error> write_notice_marks(const std::atomic<std::int64_t>& epoch,
+                                          std::string_view bytes);
 
  private:
   // Connects, unless it is connected.

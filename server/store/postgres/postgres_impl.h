@@ -51,6 +51,8 @@ class PostgresStore final : public SharedStore {
   Result<std::string> read_calibration() override;
   std::optional<Error> write_activity(std::int64_t part, std::string_view bytes) override;
   Result<std::string> read_activity(std::int64_t part) override;
+  std::optional<Error> write_notice_marks(std::string_view bytes) override;
+  Result<std::string> read_notice_marks() override;
   std::optional<Error> add_day_sums(const std::function<bool()>& wanted) override;
   Result<std::unique_ptr<StoreReader>> open_reader() override;
   Result<std::string> make_copy(const std::function<bool()>& wanted) override;
@@ -70,12 +72,6 @@ class PostgresStore final : public SharedStore {
   // Checks the settings of the server that a durable commit needs. If options_.replicated is set,
   // it also checks the synchronous standbys.
   std::optional<Error> check_server();
-  // Refuses a store with facts of a version that this program does not know. It accepts a store
-  // that has no tables yet.
-  std::optional<Error> check_version();
-  // Checks that the epoch of the lead is not below the epoch of the last fact. If it is below, the
-  // row of the table lead was altered.
-  std::optional<Error> check_epoch();
   // Reads the rows of the lead once. True: according to all reads so far, the lead is free.
   Result<bool> look(LeadershipSeen& seen);
   // Tries to take the lead. True: this process has taken the lead.

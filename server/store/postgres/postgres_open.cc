@@ -65,6 +65,26 @@ void check_role(PgConnection& db, const std::string& store) {
              {"want", "a role of its own: deploy/postgres/service_role.sql"}});
 }
 
+// Refuses a store with facts of a version after `known`. Accepts a store that has no tables yet.
+std::optional<Error> check_version(PgConnection& db, std::uint32_t known) {
+  const PgResult row = db.run("SELECT value FROM meta WHERE key = 'fact_version'");
+  if (!row.ok() || row.rows() == 0) return std::nullopt;  // no tables yet; load() looks again
+  const std::string version(row.bytes(0, 0));
+  if (std::strtoul(version.c_str(), nullptr, 10) <= known) return std::nullopt;
+  return newer_facts("state", version, known);
+}
+
+// Refuses a store whose last fact has an epoch above the lead's: the row of the lead was lost, and
+// epochs began again.
+std::optional<Error> check_epoch(PgConnection& db) {
+  const PgResult row = db.run(
+      "SELECT (SELECT max(epoch) FROM lead), (SELECT epoch FROM facts ORDER BY seq DESC LIMIT 1)");
+  if (!row.ok() || row.number(0, 1) <= row.number(0, 0)) return std::nullopt;
+  return damaged(
+      "lead", 1,
+      "not what was written: the last fact has epoch " + std::to_string(row.number(0, 1)));
+}
+
 }  // namespace
 
 std::optional<Error> PostgresStore::open() {
@@ -112,29 +132,10 @@ Result<bool> PostgresStore::try_lead() {
   return options_.may_lead && !options_.may_lead() ? false : take(seen);
 }
 
-std::optional<Error> PostgresStore::check_version() {
-  const PgResult row = db_.run("SELECT value FROM meta WHERE key = 'fact_version'");
-  if (!row.ok() || row.rows() == 0) return std::nullopt;  // no tables yet; load() looks again
-  const std::string version(row.bytes(0, 0));
-  if (std::strtoul(version.c_str(), nullptr, 10) <= options_.fact_version) return std::nullopt;
-  return newer_facts("state", version, options_.fact_version);
-}
-
-// Detects a fact with an epoch above the lead's: the row of the lead was lost, and epochs began
-// again.
-std::optional<Error> PostgresStore::check_epoch() {
-  const PgResult row = db_.run(
-      "SELECT (SELECT max(epoch) FROM lead), (SELECT epoch FROM facts ORDER BY seq DESC LIMIT 1)");
-  if (!row.ok() || row.number(0, 1) <= row.number(0, 0)) return std::nullopt;
-  return damaged(
-      "lead", 1,
-      "not what was written: the last fact has epoch " + std::to_string(row.number(0, 1)));
-}
-
 // A process that cannot read the facts must not raise the epoch, which would end a leader that can.
 Result<bool> PostgresStore::take(const LeadershipSeen& seen) {
-  if (auto error = check_version()) return *error;
-  if (auto error = check_epoch()) return *error;
+  if (auto error = check_version(db_, options_.fact_version)) return *error;
+  if (auto error = check_epoch(db_)) return *error;
   confirmed_ms_ = clock().boot_ms();
   const Raised raised = take_lead(db_, options_.holder, options_.advertise, seen);
   if (raised.how == Raised::How::kUnknown) {

@@ -232,6 +232,18 @@ Result<std::string> PostgresStore::read_activity(std::int64_t part) {
   return row.rows() == 0 ? std::string() : std::string(row.bytes(0, 0));
 }
 
+std::optional<Error> PostgresStore::write_notice_marks(std::string_view bytes) {
+  return CheckpointWriter(address_).write_notice_marks(epoch_, bytes);
+}
+
+Result<std::string> PostgresStore::read_notice_marks() {
+  PgConnection db;
+  if (auto error = db.open(address_)) return *error;
+  const PgResult row = db.run("SELECT bytes FROM notices WHERE id = 1");
+  if (!row.ok()) return db.error("store.notices", row);
+  return row.rows() == 0 ? std::string() : std::string(row.bytes(0, 0));
+}
+
 std::optional<Error> PostgresStore::add_day_sums(const std::function<bool()>& wanted) {
   if (!leads()) return std::nullopt;
   auto reader = open_reader();

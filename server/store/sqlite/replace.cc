@@ -7,6 +7,7 @@
 #include "server/store/file/activity_files.h"
 #include "server/store/file/calibration_file.h"
 #include "server/store/file/copy.h"
+#include "server/store/file/notice_file.h"
 #include "server/store/proof/checks.h"
 
 namespace subak {
@@ -24,7 +25,7 @@ std::string aside(const std::string& state) {
 
 // The file keeps its name too until the new one replaces it. Otherwise a service that starts in
 // between would begin a new store. Its log is moved: SQLite would apply it to the new file. The
-// calibration file and the sums of activity are moved too.
+// calibration file, the marks of notices and the sums of activity are moved too.
 std::optional<Error> put_aside(const std::string& state, const std::string& name) {
   std::error_code error;
   if (file_size(state) >= 0) {
@@ -32,7 +33,7 @@ std::optional<Error> put_aside(const std::string& state, const std::string& name
     if (error) fs::copy_file(state, name, error);  // a file system without links
     if (error) return refuse_store(name, error.message(), "want a file that can be made");
   }
-  for (const char* part : {"-wal", "-shm", kCalibrationSuffix}) {
+  for (const char* part : {"-wal", "-shm", kCalibrationSuffix, kNoticeSuffix}) {
     if (file_size(state + part) >= 0) fs::rename(state + part, name + part, error);
     if (error) return refuse_store(state + part, error.message(), "want a file that can be moved");
   }

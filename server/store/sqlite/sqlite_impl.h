@@ -10,6 +10,7 @@
 #include "server/runtime/ports.h"
 #include "server/store/file/activity_files.h"
 #include "server/store/file/calibration_file.h"
+#include "server/store/file/notice_file.h"
 #include "server/store/file/connection.h"
 #include "server/store/file/store_lock.h"
 #include "server/store/file/wal_copier.h"
@@ -58,6 +59,12 @@ class SqliteStore final : public Store {
   }
   std::optional<Error> write_activity(std::int64_t part, std::string_view bytes) override {
     return write_activity_file(path_ + kActivitySuffix, seed_, part, bytes);
+  }
+  std::optional<Error> write_notice_marks(std::string_view bytes) override {
+    return write_notice_file(path_ + kNoticeSuffix, seed_, bytes);
+  }
+  Result<std::string> read_notice_marks() override {
+    return read_notice_file(path_ + kNoticeSuffix, seed_);
   }
   Result<std::string> read_activity(std::int64_t part) override {
     return read_activity_file(path_ + kActivitySuffix, seed_, part);

@@ -8,6 +8,7 @@
 
 #include "server/store/file/activity_files.h"
 #include "server/store/file/calibration_file.h"
+#include "server/store/file/notice_file.h"
 #include "server/store/file/connection.h"
 #include "server/store/file/copy.h"
 #include "server/store/move/restore.h"
@@ -287,12 +288,15 @@ TEST_F(StoreBackupTest, AStoreInPlaceIsPutAsideOnlyWhenAsked) {
   EXPECT_NE(restore_refusal().find("there is a store already"), std::string::npos);
   ASSERT_FALSE(write_calibration_file(path_ + kCalibrationSuffix, 1, "what the other store told"));
   ASSERT_FALSE(write_activity_file(path_ + kActivitySuffix, 1, 0, "jobs of the other store"));
+  ASSERT_FALSE(write_notice_file(path_ + kNoticeSuffix, 1, "marks of the other store"));
   const auto done = restore_store({backup_, path_, true});
   ASSERT_TRUE(done.ok()) << done.error().message();
   EXPECT_EQ(done->replaced, path_ + ".replaced-1");
   EXPECT_FALSE(std::filesystem::exists(path_ + kActivitySuffix));
   EXPECT_EQ(*read_activity_file(done->replaced + kActivitySuffix, 1, 0), "jobs of the other store");
   EXPECT_FALSE(read_activity_file(done->replaced + kActivitySuffix, 2, 0).ok());
+  EXPECT_FALSE(std::filesystem::exists(path_ + kNoticeSuffix));
+  EXPECT_EQ(*read_notice_file(done->replaced + kNoticeSuffix, 1), "marks of the other store");
   EXPECT_FALSE(std::filesystem::exists(path_ + kCalibrationSuffix));
   EXPECT_TRUE(std::filesystem::exists(done->replaced + kCalibrationSuffix));
   EXPECT_EQ(Program(path_).engine().digest(), report.state.digest);

@@ -336,6 +336,17 @@ TEST_P(StoreConformance, WhatWasToldIsReplacedWhole) {
   EXPECT_EQ(*open()->read_calibration(), bytes);
 }
 
+TEST_P(StoreConformance, MarksOfNoticesAreReplacedWhole) {
+  auto store = open();
+  EXPECT_EQ(*store->read_notice_marks(), "");
+  const std::string bytes("a\0b\xff", 4);
+  ASSERT_FALSE(store->write_notice_marks("first"));
+  ASSERT_FALSE(store->write_notice_marks(bytes));
+  EXPECT_EQ(*store->read_notice_marks(), bytes);
+  store = nullptr;
+  EXPECT_EQ(*open()->read_notice_marks(), bytes);
+}
+
 TEST_P(StoreConformance, APartOfActivityIsReplacedWhole) {
   auto store = open();
   EXPECT_EQ(*store->read_activity(20454), "");

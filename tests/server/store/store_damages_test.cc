@@ -370,6 +370,7 @@ TEST(PostgresRights, EachThatLacksIsNamed) {
       {"checkpoint", {"SELECT", "INSERT", "DELETE"}},
       {"told", {"SELECT", "INSERT", "UPDATE"}},
       {"activity", {"SELECT", "INSERT", "UPDATE"}},
+      {"notices", {"SELECT", "INSERT", "UPDATE"}},
       {"usage_days", {"SELECT", "INSERT", "UPDATE", "DELETE"}},
       {"usage_mark", {"SELECT", "INSERT", "UPDATE", "DELETE"}},
       {"migrations", {"SELECT"}}};

@@ -21,6 +21,7 @@ constexpr char kMissingRights[] =
     "('checkpoint', 'SELECT'), ('checkpoint', 'INSERT'), ('checkpoint', 'DELETE'), "
     "('told', 'SELECT'), ('told', 'INSERT'), ('told', 'UPDATE'), ('migrations', 'SELECT'), "
     "('activity', 'SELECT'), ('activity', 'INSERT'), ('activity', 'UPDATE'), "
+    "('notices', 'SELECT'), ('notices', 'INSERT'), ('notices', 'UPDATE'), "
     "('usage_days', 'SELECT'), ('usage_days', 'INSERT'), ('usage_days', 'UPDATE'), "
     "('usage_days', 'DELETE'), ('usage_mark', 'SELECT'), ('usage_mark', 'INSERT'), "
     "('usage_mark', 'UPDATE'), ('usage_mark', 'DELETE')) "
@@ -30,7 +31,8 @@ constexpr char kMissingRights[] =
 constexpr char kOurs[] =
     "WITH o AS (SELECT c.oid, c.relname, c.relrowsecurity FROM pg_class c WHERE c.relkind IN "
     "('r', 'p') AND pg_table_is_visible(c.oid) AND c.relname IN ('meta', 'facts', 'ledger', "
-    "'audit', 'checkpoint', 'told', 'activity', 'migrations', 'lead', 'beat', 'usage_days', 'usage_mark')) ";
+    "'audit', 'checkpoint', 'told', 'activity', 'notices', 'migrations', 'lead', 'beat', "
+    "'usage_days', 'usage_mark')) ";
 
 constexpr char kThere[] =
     "SELECT o.relname || ' column ' || a.attname || ' ' || format_type(a.atttypid, a.atttypmod) "
@@ -62,6 +64,7 @@ constexpr const char* kMade[] = {
     "ledger UNIQUE (job, rank, attempt, from_ms, corrects)",
     "meta PRIMARY KEY (key)",
     "migrations PRIMARY KEY (version)",
+    "notices PRIMARY KEY (id)",
     "told PRIMARY KEY (id)",
     "usage_days PRIMARY KEY (day, part)",
     "usage_mark PRIMARY KEY (id)",
@@ -88,6 +91,8 @@ constexpr Columns kColumns[] = {
     {"told", "bytea", "bytes"},
     {"activity", "bigint", "part"},
     {"activity", "bytea", "bytes"},
+    {"notices", "bigint", "id"},
+    {"notices", "bytea", "bytes"},
     {"migrations", "bigint", "version applied_ms"},
     {"migrations", "text", "name checksum"},
     {"lead", "bigint", "id epoch backend"},
