@@ -198,7 +198,7 @@ AccountId leaf_of(Decision& d, AccountId account, const std::string& user);
 // life.cc: the end of attempts, and the next state of their jobs.
 // ask_stop() asks the job's pods to end. A job that is already ending gets the new cause. Subak
 // asks again at `until_ms`. 0: Subak asks again at the end of the job's hold, if the job has a
-// hold.
+// hold. If the job has no pods, its attempt ends at once.
 void ask_stop(Decision& d, const state::Job& job, Cause cause, EditStamp by, TimeMs until_ms = 0);
 // Gives up an attempt that cannot continue. give_up() releases the holds of pods whose gate is
 // closed, and of ranks of API jobs whose pod does not exist yet. It asks the job's other pods to

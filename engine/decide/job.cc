@@ -229,9 +229,7 @@ void cancel(Decision& d, const state::Job& job, const EditStamp& by) {
   if (job.ends_for_good() || job.state == JobState::kDone) return;
   const JobId id = job.id;
   if (job.pods_live() > 0 || job.active() || job.is_parked()) {
-    ask_stop(d, job, Cause::kCancelled, by);
-    if (job.pods_live() == 0) finish_if_over(d, id);
-    return;
+    return ask_stop(d, job, Cause::kCancelled, by);
   }
   fact::JobMoved moved;
   moved.id = id;
@@ -321,12 +319,9 @@ void end_or_overrun(Decision& d, const state::Job& job) {
   const bool allowed = !state::ends_by_budget(d.s, job) || budgets_allow_longer(d.s, job, times);
   d.emit(fact::JobOverran{job.id, job.attempt, times});
   must(job.run().end_ms > d.s.now(), "the planned end of a job that overran lies ahead");
-  if (job.state != JobState::kEnding && state::enforces_limit(d.s, job)) {
-    ask_stop(d, job, Cause::kTimeLimit, {});
-  }
-  if (job.state != JobState::kEnding && !allowed) {
-    ask_stop(d, job, Cause::kBudget, {}, d.s.now() + limits::kEndingMs);
-  }
+  if (job.state == JobState::kEnding) return;
+  if (state::enforces_limit(d.s, job)) return ask_stop(d, job, Cause::kTimeLimit, {});
+  if (!allowed) ask_stop(d, job, Cause::kBudget, {}, d.s.now() + limits::kEndingMs);
 }
 
 }  // namespace

@@ -269,6 +269,8 @@ void ask_stop(Decision& d, const Job& job, Cause cause, EditStamp by, TimeMs unt
        "a job that was asked to end is ending");
   give_back_kept(d, job, cause);
   d.act_on(job.id);
+  // Without pods, there is no end to wait for. The pods of a resumed owner may not exist yet.
+  if (job.pods_live() == 0) finish_if_over(d, job.id);
 }
 
 void give_up(Decision& d, JobId id, Cause cause) {
