@@ -34,6 +34,9 @@ inline constexpr std::int64_t kMaxGpusPerPod = 64;
 inline constexpr std::size_t kMaxSelectorTerms = 64;  // per pod, selectors + affinity + tolerations
 inline constexpr std::size_t kMaxTermValues = 64;     // values of one requirement
 inline constexpr std::size_t kMaxPodListItems = 64;   // host ports, resources, products of a pod
+// How many topology spread constraints and terms of pod affinity Subak reads in a pod. If the pod
+// has more, the webhook names the others as not read, and the scheduler decides about them.
+inline constexpr std::size_t kMaxPodRules = 8;
 inline constexpr std::size_t kMaxNodeListItems = 1024;  // labels, taints, resources of a node
 inline constexpr std::size_t kMaxTextBytes = 512;       // any key or value in a request or node
 inline constexpr std::size_t kMaxPodRequestBytes = 16u << 10;  // one pod's request, as stored
