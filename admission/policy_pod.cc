@@ -150,9 +150,17 @@ void add_warnings(const Context& c, const Pod& pod, const Marks& marks, const st
            std::string(names::kGangSize) + ": \"N\" is on its template");
   }
   warn_of_alignment(c, pod, d);
-  for (const Text field : pod.not_read.constraints) {
-    d.warn(std::string(field) +
+  for (const std::string& field : pod.not_read.constraints) {
+    d.warn(field +
            " is not read: kube-scheduler decides whether the node that Subak chooses suits it");
+  }
+  for (const std::string& field : pod.not_read.preferences) {
+    d.warn(field + " only prefers, and is not read: it does not affect which node Subak chooses");
+  }
+  if (!pod.shape.spread.empty()) {
+    d.warn(
+        "spec.topologySpreadConstraints: Subak counts only pods on GPUs that have the same "
+        "constraint. kube-scheduler counts all pods that the selector selects");
   }
   for (const Text key : pod.not_read.keys) {
     d.warn("\"" + cut_text(key, kShownKeyBytes) + "\" is no key of Subak and has no effect");

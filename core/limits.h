@@ -34,6 +34,9 @@ inline constexpr std::int64_t kMaxGpusPerPod = 64;
 inline constexpr std::size_t kMaxSelectorTerms = 64;  // per pod, selectors + affinity + tolerations
 inline constexpr std::size_t kMaxTermValues = 64;     // values of one requirement
 inline constexpr std::size_t kMaxPodListItems = 64;   // host ports, resources, products of a pod
+// How many topology spread constraints and terms of pod affinity Subak reads in a pod. If the pod
+// has more, the webhook names the others as not read, and the scheduler decides about them.
+inline constexpr std::size_t kMaxPodRules = 8;
 inline constexpr std::size_t kMaxNodeListItems = 1024;  // labels, taints, resources of a node
 inline constexpr std::size_t kMaxTextBytes = 512;       // any key or value in a request or node
 inline constexpr std::size_t kMaxPodRequestBytes = 16u << 10;  // one pod's request, as stored
@@ -78,28 +81,6 @@ inline constexpr std::uint32_t kMaxOverruns = 24;
 // Ended jobs that Subak still shows. With one more, Subak drops the oldest; its ledger rows stay.
 inline constexpr std::size_t kDoneJobsKept = 10'000;
 
-// The work of one scheduling pass is limited by counts, never by the clock. The next pass, which is
-// due at once, continues the work that is left.
-inline constexpr std::size_t kMaxStartsPerPass = 4096;
-inline constexpr std::size_t kMaxFitChecksPerPass = 65'536;
-// A search for a promised start considers the cluster's first kMaxDrainTimes planned drains one by
-// one. For a start after these drains, every node with a planned drain counts as drained.
-inline constexpr std::size_t kMaxDrainTimes = 8;
-// The mean time until a held GPU becomes free: see HoldLengths and derive::patience().
-inline constexpr std::size_t kHoldsRemembered = 1024, kFewestHolds = 256;
-inline constexpr DurationMs kLeastPatienceMs = 10 * kSecondMs;
-// Rounds of one pass. If a reservation moves or its job starts, a new round tries other jobs again.
-inline constexpr std::size_t kMaxPassRounds = 32;
-// On nodes that are reserved for a later time, one round tries at most this many jobs, in order.
-// Further jobs wait for another round. Slurm bounds its backfill the same way (bf_max_job_test).
-inline constexpr std::size_t kMaxFillLooks = 1000;
-// A reservation moves only to a start that is earlier by at least kReserveGainMs, and by at least
-// 1/kReserveGainPart of its first wait. Each move writes a fact that lists all its nodes.
-inline constexpr DurationMs kReserveGainMs = kMinuteMs, kReserveGainPart = 64;
-// At most kMaxClaims claims exist. A search tries at most kMaxClaimSets sets of victims. A pass has
-// kMaxClaimSteps steps for searches: one for a single pod, kClaimStepsOfGang for a gang.
-inline constexpr std::size_t kMaxClaims = 4096, kMaxClaimSets = 256, kMaxClaimSteps = 512;
-inline constexpr std::size_t kClaimStepsOfGang = 8;
 // A victim should be gone this long after its grace period. If not, other jobs may be asked to end.
 inline constexpr DurationMs kClaimPatienceMs = kMinuteMs;
 // Jobs of one cluster that have reserved nodes at one time. A policy with more is refused.

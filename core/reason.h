@@ -69,11 +69,14 @@ enum class ReasonToken : std::uint8_t {
   // A volume of the pod does not exist yet. This is a reason of the pod: until the volume exists,
   // the pod belongs to no job.
   kWaitingForVolumes,
+  // No pod that the pod's required pod affinity selects has a node yet. This is a reason of the
+  // pod: until such a pod has a node, the pod belongs to no job.
+  kWaitingForPods,
 };
 
 template <>
 struct EnumText<ReasonToken> {
-  static constexpr std::array<std::string_view, 23> names{"next",
+  static constexpr std::array<std::string_view, 24> names{"next",
                                                           "OnHold",
                                                           "GangIncomplete",
                                                           "WaitingForNodes",
@@ -95,7 +98,8 @@ struct EnumText<ReasonToken> {
                                                           "WaitingForPreemptedWorkloads",
                                                           "UnknownDeviceClass",
                                                           "BudgetSpent",
-                                                          "WaitingForVolumes"};
+                                                          "WaitingForVolumes",
+                                                          "WaitingForPods"};
 };
 
 // The order of reasons: kNext, then errors and holds of the job, then the structure of the fleet,
@@ -107,6 +111,7 @@ inline constexpr std::array kReasonOrder{
     ReasonToken::kMisconfigured,
     ReasonToken::kUnknownDeviceClass,
     ReasonToken::kWaitingForVolumes,
+    ReasonToken::kWaitingForPods,
     ReasonToken::kUnschedulable,
     ReasonToken::kGangIncomplete,
     ReasonToken::kBeyondGangSize,

@@ -146,8 +146,10 @@ bool Pod::gated() const {
   return std::find(gates.begin(), gates.end(), names::kGate) != gates.end();
 }
 
-Pod read_pod(json::Value value, const ExtraGpuResources& extra, std::string_view path) {
+Pod read_pod(json::Value value, const ExtraGpuResources& extra, std::string_view path,
+             std::string_view ns) {
   Pod pod;
+  pod.ns = ns;
   std::optional<json::Value> spec;
   json::each_member(value, [&](Text key, json::Value part) {
     if (key == "metadata") read_metadata(part, pod);
@@ -162,6 +164,7 @@ Pod read_pod(json::Value value, const ExtraGpuResources& extra, std::string_view
   if (!pod.asks_gpu() && pod.mistakes.empty() && pod.claims.device.empty()) return pod;
   read_constraints(*spec, pod);
   read_keys(path, pod);
+  leave_out_spread(pod);
   read_gang(path, pod);
   check_pod_bounds(path, pod);
   return pod;

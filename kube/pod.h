@@ -39,7 +39,7 @@ inline constexpr std::string_view kChannel = "compute-domain.nvidia.com/channel"
 // GPU resources beyond NVIDIA's own names that count as whole GPUs ("nvidia.com/pgpu").
 using ExtraGpuResources = std::vector<std::string>;
 
-// Returns the GPU kind of a resource name; kNone for other resources.
+// Returns the GPU kind of a resource name, else kNone.
 GpuKind gpu_kind_of(std::string_view resource, const ExtraGpuResources& extra);
 // True for "deviceclass.resource.kubernetes.io/CLASS", by which a pod requests devices of a DRA
 // class as a resource.
@@ -47,8 +47,7 @@ bool is_device_class(std::string_view resource);
 // True if Subak counts the resource beside CPU and memory: an extended resource, whose name has a
 // "/", or huge pages ("hugepages-2Mi", in bytes).
 bool is_counted_resource(std::string_view resource);
-// Returns "1g.10gb" for "nvidia.com/mig-1g.10gb.shared"; empty if the resource is not a MIG
-// resource.
+// Returns "1g.10gb" for "nvidia.com/mig-1g.10gb.shared"; empty for a resource without MIG slices.
 std::string_view mig_profile_of(std::string_view resource);
 
 // A text of the parsed document, and pairs of key and value, such as labels.
@@ -224,8 +223,32 @@ struct KubePriority {
 struct NotRead {
   // Keys with Subak's prefix that Subak does not know.
   std::vector<Text> keys;
-  // Rules about other pods, such as "spec.affinity.podAffinity".
-  std::vector<Text> constraints;
+  // Rules about other pods, such as "spec.affinity.podAffinity". `preferences` has the rules that
+  // are only preferred.
+  std::vector<std::string> constraints, preferences;
+};
+
+// A label selector of Kubernetes: a pod must meet each requirement with its labels.
+using LabelSelector = std::vector<Requirement>;
+// True if the selector selects a pod with these labels. An empty selector selects every pod.
+bool selects(const LabelSelector& selector, const TextPairs& labels);
+
+// The label of nodes that has the name of the node's host.
+inline constexpr Text kHostname = "kubernetes.io/hostname";
+
+// The pods of its own namespace near which a pod must run: its required pod affinity.
+struct NearPods {
+  struct Term {
+    // The node of the pod must have the same value of this label as the node of a selected pod.
+    std::string key;
+    LabelSelector selector;
+    // PodAffinity::group.
+    std::int64_t group = 0;
+  };
+  // Another pod counts only if all terms select it.
+  std::vector<Term> terms;
+  // True: all terms select the pod itself, so the first such pod may run anywhere.
+  bool own = true;
 };
 
 // The devices that a pod requests by DRA, and the pod's ResourceClaims.
@@ -332,8 +355,10 @@ NamedKey domain_key_of(const Pod& pod);
 NamedKey topology_key_of(const Pod& pod);
 
 // Reads a pod, or a pod template (metadata + spec). In mistakes, `path` comes before the names of
-// fields: "" or "spec.template.".
-Pod read_pod(json::Value pod, const ExtraGpuResources& extra, std::string_view path = "");
+// fields: "" or "spec.template.". `ns`: the namespace of the template's owner. It must outlive the
+// result.
+Pod read_pod(json::Value pod, const ExtraGpuResources& extra, std::string_view path = "",
+             std::string_view ns = "");
 
 // The group into which the marks of the pod's controller put the pod, even if its size is unknown.
 struct MarkedGroup {
@@ -347,9 +372,8 @@ MarkedGroup marked_group_of(const Pod& pod);
 // Returns the gang size in the pod's own key; 0 if there is no such key, or if no gang may have
 // this size.
 std::uint32_t stated_gang_size(const Pod& pod);
-// Returns the name of the gang if only this name identifies it (Gang::owner is empty). Pods of
-// several owners may then form the gang. Also for a template. Empty: the gang has another identity,
-// or the pod is in no gang.
+// Returns the name of the gang if only this name identifies it, so that pods of several owners may
+// form the gang. Also for a template. Empty: another identity, or no gang.
 std::string named_gang(const Pod& pod);
 
 // A group that a mark of the pod names.
@@ -396,6 +420,11 @@ std::string stated_gang(const Pod& pod);
 // Records that the stated size includes `count` non-GPU pods, which get no rank. The gang still has
 // at least one rank.
 void leave_out_non_gpu_members(Pod& pod, std::uint32_t count);
+
+// Reads the required pod affinity of `pod`. `object` is the JSON from which the pod was read. The
+// result has no terms if the pod has none, or if Subak does not read some term. If all terms select
+// the pod itself, PodShape::near has them too.
+NearPods read_near_pods(json::Value object, const Pod& pod);
 
 // True if a mark says that the pod starts together with other pods, and no mark says with how many.
 // Such pods are pods of Kubeflow, MPI, Ray, Kueue, the coscheduling plugin, Volcano, KAI and
@@ -455,6 +484,11 @@ void read_constraints(json::Value spec, Pod& pod);
 // pod_constraints.cc: reads a list of NodeSelectorTerms. It calls `take` before each term and each
 // requirement, and leaves out those for which `take` returns false.
 std::vector<AffinityTerm> read_node_terms(json::Value terms, const std::function<bool()>& take);
+// pod_rules.cc: reads rules about other pods into the shape. Once the keys are read,
+// leave_out_spread() drops the topology spread constraints of gangs that want domains of their own,
+// because placement does not search exactly for both.
+void read_pod_rules(json::Value spec, Pod& pod);
+void leave_out_spread(Pod& pod);
 // pod_keys.cc: finds Subak's keys in labels and annotations, and checks them.
 void find_keys(Pod& pod);
 void read_keys(std::string_view path, Pod& pod);

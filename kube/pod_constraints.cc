@@ -2,7 +2,6 @@
 // products.
 #include <algorithm>
 
-#include "core/content_hash.h"
 #include "core/limits.h"
 #include "core/names.h"
 #include "kube/pod.h"
@@ -99,94 +98,6 @@ void TermReader::read(json::Value spec) {
   });
 }
 
-constexpr Text kRequired = "requiredDuringSchedulingIgnoredDuringExecution";
-
-bool meets(const Pod& pod, json::Value expression) {
-  const Text key = json::text(expression, "key"), op = json::text(expression, "operator");
-  const bool has = has_key(pod.labels, key);
-  if (op == "Exists") return has;
-  if (op == "DoesNotExist") return !has;
-  bool listed = false;
-  if (const auto values = json::member(expression, "values")) {
-    json::each_item(*values, [&](std::size_t, json::Value value) {
-      listed = listed || (has && json::text(value) == find_text(pod.labels, key));
-    });
-  }
-  return op == "NotIn" ? !listed : listed;
-}
-
-bool selects(json::Value selector, const Pod& pod) {
-  bool all = true;
-  if (const auto labels = json::member(selector, "matchLabels")) {
-    json::each_member(*labels, [&](Text key, json::Value value) {
-      all = all && has_key(pod.labels, key) && find_text(pod.labels, key) == json::text(value);
-    });
-  }
-  if (const auto expressions = json::member(selector, "matchExpressions")) {
-    json::each_item(*expressions, [&](std::size_t, json::Value e) { all = all && meets(pod, e); });
-  }
-  return all;
-}
-
-// True if a term selects pods of the pod's own namespace alone.
-bool is_of_own_namespace(json::Value term, const Pod& pod) {
-  if (json::member(term, "namespaceSelector")) return false;
-  bool own = true;
-  if (const auto names = json::member(term, "namespaces")) {
-    json::each_item(*names, [&](std::size_t, json::Value ns) {
-      own = own && (pod.ns.empty() || json::text(ns) == pod.ns);
-    });
-  }
-  return own;
-}
-
-// Reads a required term of pod anti-affinity. Pods of a term that selects themselves never share a
-// node, as if they wanted the same port of it. Returns false for any other term.
-bool read_apart(json::Value term, Pod& pod) {
-  const auto selector = json::member(term, "labelSelector");
-  if (!selector || json::text(term, "topologyKey") != "kubernetes.io/hostname") return false;
-  if (!is_of_own_namespace(term, pod) || !selects(*selector, pod)) return false;
-  if (pod.shape.host_ports.size() > limits::kMaxSelectorTerms)
-    return true;  // refused for its ports
-  const std::string rule = std::string(pod.ns) + "/" + simdjson::minify(*selector);
-  pod.shape.host_ports.push_back(
-      {1, std::string(HostPort::kApart) + std::to_string(content_hash(rule)), {}});
-  return true;
-}
-
-std::optional<json::Value> required_terms(json::Value affinity, Text kind) {
-  const auto found = json::member(affinity, kind);
-  return found ? json::member(*found, kRequired) : std::nullopt;
-}
-
-bool has_items(json::Value list) {
-  bool any = false;
-  json::each_item(list, [&](std::size_t, json::Value) { any = true; });
-  return any;
-}
-
-void read_other_pods(json::Value spec, Pod& pod) {
-  if (const auto affinity = json::member(spec, "affinity")) {
-    const auto near = required_terms(*affinity, "podAffinity");
-    if (near && has_items(*near))
-      pod.not_read.constraints.emplace_back("spec.affinity.podAffinity");
-    bool all_read = true;
-    if (const auto apart = required_terms(*affinity, "podAntiAffinity")) {
-      json::each_item(*apart, [&](std::size_t, json::Value term) {
-        all_read = read_apart(term, pod) && all_read;
-      });
-    }
-    if (!all_read) pod.not_read.constraints.emplace_back("spec.affinity.podAntiAffinity");
-  }
-  bool spread = false;
-  if (const auto constraints = json::member(spec, "topologySpreadConstraints")) {
-    json::each_item(*constraints, [&](std::size_t, json::Value one) {
-      spread = spread || json::text(one, "whenUnsatisfiable") != "ScheduleAnyway";
-    });
-  }
-  if (spread) pod.not_read.constraints.emplace_back("spec.topologySpreadConstraints");
-}
-
 // Returns the GPU products that the node selector allows, or else the affinity terms together. The
 // names are those of whole GPUs, as nodes have them (base_product()). The result is empty if the
 // selector is silent and some affinity term allows any product.
@@ -229,7 +140,7 @@ void read_constraints(json::Value spec, Pod& pod) {
   pod.host_network = json::boolean(spec, "hostNetwork");
   TermReader reader(shape);
   reader.read(spec);
-  read_other_pods(spec, pod);
+  read_pod_rules(spec, pod);
   std::sort(shape.node_selector.begin(), shape.node_selector.end());
   shape.products = products_of(shape);
 }

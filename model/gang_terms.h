@@ -362,6 +362,12 @@ void GangTerms::pod_fields(V& v) {
 bool read_topology(std::string_view text, GangTerms& terms);
 // Returns the text that read_topology() reads.
 std::string topology_text(const GangTerms& terms);
+// True if the gang, or each part of it, must have NVLink domains of its own: a balanced gang, and a
+// gang that requires an exclusive domain.
+inline bool wants_own_domains(const GangTerms& terms) {
+  return terms.balanced || (terms.topology == Topology::kNvlinkExclusive && !terms.prefer);
+}
+
 // Returns all wishes as words for a sentence: "prefer:nvlink in segments of 4, balanced". Equal
 // texts mean equal terms.
 std::string terms_text(const GangTerms& terms);

@@ -134,6 +134,50 @@ struct HostPort {
   friend bool operator==(const HostPort&, const HostPort&) = default;
 };
 
+// A topology spread constraint with whenUnsatisfiable DoNotSchedule, whose selector selects the pod
+// itself. The nodes with one value of the label `key` are a domain.
+struct TopologySpread {
+  // The label of nodes, such as "topology.kubernetes.io/zone".
+  std::string key;
+  // A domain may get a pod only if it then has at most so many pods more than the domain with the
+  // fewest. From 1.
+  std::int64_t max_skew = 0;
+  // If there are fewer domains, the fewest pods of a domain count as 0. 0 is the same as 1.
+  std::int64_t min_domains = 0;
+  // nodeAffinityPolicy Ignore: nodes that the pod's selector and affinity exclude count too.
+  bool any_node = false;
+  // nodeTaintsPolicy Honor: nodes whose taints the pod does not tolerate do not count.
+  bool only_tolerated = false;
+  // A hash of the namespace and the selector. The pods of a domain that count are those with an
+  // entry of the same group in this list.
+  std::int64_t group = 0;
+  template <class V>
+  void fields(V& v) {
+    v(1, "key", key);
+    v(2, "max_skew", max_skew);
+    v(3, "min_domains", min_domains);
+    v(4, "any_node", any_node);
+    v(5, "only_tolerated", only_tolerated);
+    v(6, "group", group);
+  }
+  friend bool operator==(const TopologySpread&, const TopologySpread&) = default;
+};
+
+// A required term of pod affinity that selects the pod itself. The pods of a gang that have the
+// same term are all on nodes with the same value of the label `key`.
+struct PodAffinity {
+  // The label of nodes.
+  std::string key;
+  // A hash of the namespace and the selector.
+  std::int64_t group = 0;
+  template <class V>
+  void fields(V& v) {
+    v(1, "key", key);
+    v(2, "group", group);
+  }
+  friend bool operator==(const PodAffinity&, const PodAffinity&) = default;
+};
+
 // A count of an extended resource that is not a GPU kind (RDMA NICs and the like).
 struct ResourceCount {
   // The name of the resource with its domain, such as "rdma/hca".
@@ -176,6 +220,10 @@ struct PodShape {
   // The most GPUs of one container, if the pod's GPUs belong to several containers. 0: they belong
   // to one container.
   std::int64_t container_gpus = 0;
+  // The rules about the domains of the pod and of pods like it. Both lists together have at most
+  // limits::kMaxPodRules entries.
+  std::vector<TopologySpread> spread;
+  std::vector<PodAffinity> near;
 
   template <class V>
   void fields(V& v) {
@@ -192,6 +240,8 @@ struct PodShape {
     v(11, "tolerations", tolerations);
     v(12, "host_ports", host_ports);
     v(13, "container_gpus", container_gpus);
+    v(14, "spread", spread);
+    v(15, "near", near);
   }
   friend bool operator==(const PodShape&, const PodShape&) = default;
 };
@@ -232,6 +282,8 @@ struct GangRequest {
   friend bool operator==(const GangRequest&, const GangRequest&) = default;
 };
 
+// True if the pod has rules about the domains of other pods.
+inline bool has_pod_rules(const PodShape& pod) { return !pod.spread.empty() || !pod.near.empty(); }
 // Returns the most GPUs, replicas of shared GPUs or MIG slices that one container of the pod asks
 // for.
 inline std::int64_t most_in_container(const PodShape& pod) {

@@ -4,7 +4,6 @@
 #include <utility>
 #include <vector>
 
-#include "core/limits.h"
 #include "core/must.h"
 #include "engine/decide/decide.h"
 #include "engine/derive/claim_search/claim_search.h"
@@ -13,6 +12,7 @@
 #include "engine/derive/preemption/preemptible.h"
 #include "engine/derive/reservations.h"
 #include "engine/state/planned_end.h"
+#include "model/bounds/pass_limits.h"
 #include "placement/fleet/queries.h"
 #include "queue/ready.h"
 

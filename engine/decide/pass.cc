@@ -20,6 +20,7 @@
 #include "engine/derive/preemption/preemptible.h"
 #include "engine/derive/reservations.h"
 #include "engine/state/planned_end.h"
+#include "model/bounds/pass_limits.h"
 #include "placement/fleet/queries.h"
 
 namespace subak::decide {

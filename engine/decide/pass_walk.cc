@@ -10,6 +10,7 @@
 #include "engine/derive/claims.h"
 #include "engine/derive/entitled_place.h"
 #include "engine/derive/preemption/preemptible.h"
+#include "model/bounds/pass_limits.h"
 
 namespace subak::decide {
 

@@ -17,6 +17,7 @@
 #include "engine/decide/decide.h"
 #include "engine/decide/decision.h"
 #include "engine/derive/reservations.h"
+#include "model/bounds/pass_limits.h"
 #include "queue/ready.h"
 
 namespace subak::decide {

@@ -4,10 +4,10 @@
 #include <optional>
 #include <utility>
 
-#include "core/limits.h"
 #include "core/must.h"
 #include "engine/derive/entitled_place.h"
 #include "engine/derive/reservations.h"
+#include "model/bounds/pass_limits.h"
 
 namespace subak::decide {
 

@@ -4,10 +4,10 @@
 #include <set>
 #include <utility>
 
-#include "core/limits.h"
 #include "core/must.h"
 #include "engine/derive/entitled_place.h"
 #include "engine/state/planned_end.h"
+#include "model/bounds/pass_limits.h"
 #include "placement/fleet/queries.h"
 
 namespace subak::derive {

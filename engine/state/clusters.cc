@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "core/must.h"
+#include "model/bounds/pass_limits.h"
 
 namespace subak::state {
 namespace {

@@ -199,7 +199,7 @@ std::uint32_t OwnerReader::add(std::string_view name, json::Value made, const st
     more_ = true;
     return 0;
   }
-  Pod pod = read_pod(made, extra_, path);
+  Pod pod = read_pod(made, extra_, path, out_.ns);
   OwnerRole& r = out_.roles.emplace_back();
   r.name = name;
   r.copies = copies;

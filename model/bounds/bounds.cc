@@ -175,6 +175,15 @@ std::optional<Error> check_shape(const PodShape& s) {
         "node_selector, affinity, tolerations", std::to_string(terms),
         at_most(kTerms, " selectors, affinity terms with their requirements, and tolerations"));
   }
+  if (const std::size_t rules = s.spread.size() + s.near.size(); rules > limits::kMaxPodRules) {
+    return invalid("spread, near", std::to_string(rules),
+                   at_most(static_cast<std::int64_t>(limits::kMaxPodRules),
+                           " rules about the domains of other pods"));
+  }
+  for (std::size_t i = 0; i < s.spread.size(); ++i) {
+    if (s.spread[i].max_skew > 0) continue;
+    return invalid("spread[" + std::to_string(i) + "].max_skew", "0", "want at least 1");
+  }
   return std::nullopt;
 }
 

@@ -68,6 +68,7 @@ constexpr std::array kOwnRows{
     Row{"gpus_per_domain", "", 0, kNodeGpus},
     Row{"gpus_unknown_ms", "", 0, limits::kMaxTimeMs},
     Row{"grace_ms", "", 0, limits::kMaxTimeLimitMs},
+    Row{"group", "", 0, kMost},
     Row{"groups", "", 0, kPods},
     Row{"half_life_change_seq", "", 0, kMost - 1},
     Row{"half_life_ms", "", kLeast, limits::kMaxTimeLimitMs},
@@ -85,6 +86,7 @@ constexpr std::array kOwnRows{
     Row{"levels_above", "", 0, kNodeList},  // check_levels()
     Row{"limit", "", 0, static_cast<std::int64_t>(limits::kMaxProductsPerAccount)},
     Row{"managed_by", "", 0, kName},
+    Row{"max_skew", "", 0, kMost32},
     Row{"memory_bytes", "", 0, limits::kMaxMemoryBytes},
     Row{"memory_per_gpu_bytes", "", 0, limits::kMaxMemoryBytes},
     Row{"message", "", 0, static_cast<std::int64_t>(limits::kMaxMessageBytes)},
@@ -93,12 +95,14 @@ constexpr std::array kOwnRows{
     Row{"mig_gpus", "", 0, kNodeGpus},
     Row{"milligpu", "", kLeast, kMost},  // amounts: accounting/tree_check.cc
     Row{"milligpu", "shape", 0, kMilliPerGpu - 1},
+    Row{"min_domains", "", 0, kMost32},
     Row{"month_open_days", "", 0, kMost32},  // engine/decide/service.cc
     Row{"months", "", 0, limits::kMaxCivilEnds},
     Row{"months_closed_until_ms", "", -limits::kMaxTimeMs, limits::kMaxTimeMs},
     Row{"name", "", 0, kName},
     Row{"namespaces", "", 0, static_cast<std::int64_t>(limits::kMaxNamespaceModes)},
     Row{"namespaces", "spec", 0, static_cast<std::int64_t>(limits::kMaxNamespacesPerAccount)},
+    Row{"near", "", 0, kPodList},
     Row{"node", "", 0, kName},
     Row{"node_selector", "", 0, kTerms},
     Row{"next_half_life_ms", "", 0, limits::kMaxTimeLimitMs},
@@ -141,6 +145,7 @@ constexpr std::array kOwnRows{
     Row{"running_at_ms", "", 0, limits::kMaxTimeMs},
     Row{"seq", "", 0, kMost - 1},
     Row{"shares", "", kLeast, kMost},  // accounting/tree_check.cc
+    Row{"spread", "", 0, kPodList},
     Row{"subject", "", 0, kName},
     Row{"system_namespaces", "", 0, static_cast<std::int64_t>(limits::kMaxNamespaceModes)},
     Row{"taints", "", 0, kNodeList},

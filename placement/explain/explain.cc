@@ -26,6 +26,22 @@ std::string slices_text(const PodShape& pod, std::int64_t slices) {
   return std::to_string(slices) + (slices == 1 ? " slice of " : " slices of ") + pod.profile;
 }
 
+std::string rules_text(const PodShape& pod) {
+  std::string text;
+  const auto add = [&](const std::string& words) {
+    text += (text.empty() ? "" : ", and ") + words;
+  };
+  for (const PodAffinity& term : pod.near)
+    add("its pod affinity wants all its pods on nodes with the same " + term.key);
+  for (const TopologySpread& rule : pod.spread) {
+    add("its topology spread constraint allows one " + rule.key + " at most " +
+        std::to_string(rule.max_skew) + (rule.max_skew == 1 ? " pod" : " pods") +
+        " more than another" +
+        (rule.min_domains > 1 ? " (minDomains " + std::to_string(rule.min_domains) + ")" : ""));
+  }
+  return text;
+}
+
 std::string kind_text(const PodShape& pod) {
   if (pod.kind == GpuKind::kMig) return "mig-" + pod.profile;
   return pod.products.empty() ? kAnyProduct : pod.products.front();
@@ -234,7 +250,8 @@ void Explainer::exceeds_fleet() {
           (slices ? slices_text(first, need) : gpus_text(need) + " GPUs") + " as asked (topology " +
           std::string(enum_name(r.terms.topology)) +
           (r.terms.spare > 0 ? ", " + std::to_string(r.terms.spare) + " nodes to spare" : "") +
-          (shape_.one_fabric ? ", in one RDMA fabric)" : ")"));
+          (shape_.one_fabric ? ", in one RDMA fabric" : "") +
+          (shape_.pod_rules ? ", within the rules about its other pods)" : ")"));
 }
 
 bool Explainer::too_large(const Demand& d) {

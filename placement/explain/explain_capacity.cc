@@ -300,6 +300,17 @@ bool has_anti_affinity(const GangRequest& request) {
 // there is none, adds a reason for the first resource without which the gang would fit.
 void Explainer::node_resources() {
   if (!works(kOnlyGpus) || works({})) return;
+  Ignore no_rules;
+  no_rules.pod_rules = true;
+  if (shape_.pod_rules && works(no_rules)) {
+    const Demand& d = *std::find_if(demands_.begin(), demands_.end(), [](const Demand& some) {
+      return has_pod_rules(*some.pods->shape);
+    });
+    Reason& r = add(ReasonToken::kTopologyPlacementFailed, "pods", d.need, d.free,
+                    "enough GPUs are free, but " + rules_text(*d.pods->shape));
+    r.blockers = holders_;
+    return;
+  }
   struct Resource {
     const char* name;
     bool Ignore::*flag;

@@ -201,6 +201,8 @@ std::string amount_text(const std::string& resource, std::int64_t amount);
 std::string slices_text(const PodShape& pod, std::int64_t slices);
 // Returns how many slices of the pod's profile the node has, used or free.
 std::int64_t configured_slices(const NodeSpec& node, const PodShape& pod);
+// Says what the pod's rules about the domains of other pods want.
+std::string rules_text(const PodShape& pod);
 // Returns the product, or the profile, that the pod asks for.
 std::string kind_text(const PodShape& pod);
 

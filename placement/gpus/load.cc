@@ -51,6 +51,11 @@ void add_rest(Load& l, const PodShape& pod, int sign) {
       l.ports.erase(it);
     }
   }
+  if (sign > 0) {
+    add_groups(l.groups, pod);
+  } else {
+    drop_groups(l.groups, pod);
+  }
 }
 
 void apply(Load& l, const PodShape& pod, const PodSlot& slot, int sign) {
@@ -203,6 +208,7 @@ void fill_left(const NodeSpec& spec, const Room& empty, const Load& load, GpuMas
   if (room.memory_bytes != kUnlimited) room.memory_bytes -= load.memory_used + others.memory_bytes;
   if (room.pods != kUnlimited) room.pods -= load.pods_used + others.pods;
   room.ports = load.ports;
+  room.groups = load.groups;
   room.ports.insert(room.ports.end(), others.host_ports.begin(), others.host_ports.end());
   must(room.gpu_free.size() == empty.gpu_free.size(), "holds take no GPU out of the node");
   if (kept != 0) {

@@ -158,6 +158,15 @@ bool ports_clash_with_self(const PodShape& pod) {
                      [](const HostPort& p) { return p.port > 0; });
 }
 
+// Calls fn(group) once for each group of the pod's topology spread constraints.
+template <class F>
+void each_group(const PodShape& pod, F&& fn) {
+  for (auto it = pod.spread.begin(); it != pod.spread.end(); ++it) {
+    const auto same = [&](const TopologySpread& other) { return other.group == it->group; };
+    if (std::none_of(pod.spread.begin(), it, same)) fn(it->group);
+  }
+}
+
 void apply(const NodeSpec& node, Room& room, const PodShape& pod, const PodSlot& slot, int sign) {
   const int gpus = std::popcount(slot.gpu_mask);
   int i = 0;
@@ -341,6 +350,7 @@ MilliGpu tightest_gpu(const NodeSpec& node, const Room& room, const PodShape& po
 void consume(const NodeSpec& node, Room& room, const PodShape& pod, const PodSlot& slot) {
   apply(node, room, pod, slot, 1);
   room.ports.insert(room.ports.end(), pod.host_ports.begin(), pod.host_ports.end());
+  add_groups(room.groups, pod);
 }
 
 void release(const NodeSpec& node, Room& room, const PodShape& pod, const PodSlot& slot) {
@@ -350,6 +360,21 @@ void release(const NodeSpec& node, Room& room, const PodShape& pod, const PodSlo
     must(it != room.ports.rend(), "a port that is freed was taken");
     room.ports.erase(std::next(it).base());
   }
+  drop_groups(room.groups, pod);
+}
+
+void add_groups(std::vector<std::int64_t>& groups, const PodShape& pod) {
+  each_group(pod, [&](std::int64_t group) {
+    groups.insert(std::upper_bound(groups.begin(), groups.end(), group), group);
+  });
+}
+
+void drop_groups(std::vector<std::int64_t>& groups, const PodShape& pod) {
+  each_group(pod, [&](std::int64_t group) {
+    const auto at = std::lower_bound(groups.begin(), groups.end(), group);
+    must(at != groups.end() && *at == group, "a pod that leaves a node was in its groups");
+    groups.erase(at);
+  });
 }
 
 int mig_index(const NodeSpec& node, const std::string& profile) {

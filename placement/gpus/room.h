@@ -28,9 +28,11 @@ struct Ignore {
   bool headroom = false;
   // The rule that the nodes of a gang are of one RDMA fabric.
   bool fabric = false;
+  // Rules about the domains of other pods (placement/trial/pod_rules.h).
+  bool pod_rules = false;
 };
 // Ignores all constraints except the GPUs themselves and the rule about their RDMA fabric.
-inline constexpr Ignore kOnlyGpus{true, true, true, true, true, true};
+inline constexpr Ignore kOnlyGpus{true, true, true, true, true, true, false, true};
 
 // The free resources of one node. A room does not refer to its node.
 struct Room {
@@ -52,6 +54,8 @@ struct Room {
   std::int64_t pods = kUnlimited;
   // The ports of the node that pods use.
   std::vector<HostPort> ports;
+  // For each pod on the node, the groups of its topology spread constraints; sorted.
+  std::vector<std::int64_t> groups;
   // The CPU and memory that non-GPU pods must leave free for each free GPU (free_gpus()).
   GpuHeadroom headroom;
   // The number of free GPUs that are missing in `usable`, because they are in an exclusive domain
@@ -90,7 +94,8 @@ MilliGpu pod_milligpu(const NodeSpec& node, const PodShape& pod);
 MilliGpu share_of_gpu(const PodShape& pod, const PodSlot& slot, int i, int gpus);
 
 // pods_that_fit(), fits() and choose() apply all constraints of one node that `ignore` does not
-// name, the headroom for free GPUs too. They never apply the rule about a gang's RDMA fabric.
+// name, the headroom for free GPUs too. They never apply the rules about a gang's RDMA fabric and
+// about the domains of other pods.
 //
 // Returns how many pods of this shape fit together on the GPUs of `allowed`, `limit` at most. For
 // pods with MIG slices, `allowed` must be kAllGpus; with any other mask the result is 0. The result
@@ -127,6 +132,11 @@ MilliGpu tightest_gpu(const NodeSpec& node, const Room& room, const PodShape& po
 // room.
 void consume(const NodeSpec& node, Room& room, const PodShape& pod, const PodSlot& slot);
 void release(const NodeSpec& node, Room& room, const PodShape& pod, const PodSlot& slot);
+
+// Add the groups of the pod's topology spread constraints to a sorted list, and remove them. If
+// several constraints of the pod have one group, the group counts once.
+void add_groups(std::vector<std::int64_t>& groups, const PodShape& pod);
+void drop_groups(std::vector<std::int64_t>& groups, const PodShape& pod);
 
 // Return the index of the profile in NodeSpec::mig, and of the resource `name` in
 // NodeSpec::extended; -1 if the node does not have it.

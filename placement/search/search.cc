@@ -40,7 +40,7 @@ bool still_fails(Search::Impl& memory, const Shape& s, Sought& sought, const Sce
   must(sought.failed_at <= end, "a search failed at a position that the log has reached");
   if (sought.failed_at == end) return true;
   const GangRequest& r = s.request();
-  const bool whole_gang = !r.terms.balanced && r.terms.spare == 0 &&
+  const bool whole_gang = !s.pod_rules && !r.terms.balanced && r.terms.spare == 0 &&
                           (r.terms.segment == 0 || r.terms.segment >= r.pods());
   if (!whole_gang || sought.failed_at < scene.fleet.changes.begin()) return false;
   if (end - sought.failed_at > kMaxRecheck || (r.terms.prefer && r.pods() > 1)) return false;

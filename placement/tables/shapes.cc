@@ -131,6 +131,7 @@ std::unique_ptr<Shape> make_shape(ClusterId cluster, const GangRequest& request)
     first += g.count;
     shape->least += fixed_milligpu(pod) * g.count;
     shape->non_gpu |= g.count > 0 && pod.kind == GpuKind::kNone;
+    shape->pod_rules |= g.count > 0 && has_pod_rules(pod);
     shape->cost_by_place |=
         g.count > 0 && (pod.kind == GpuKind::kShared || pod.kind == GpuKind::kMig);
   }

@@ -86,6 +86,8 @@ struct Shape {
   bool one_fabric = false;
   // True: some of the gang's pods are non-GPU pods.
   bool non_gpu = false;
+  // True: some of its pods have rules about the domains of other pods (trial/pod_rules.h).
+  bool pod_rules = false;
   // If `linked` is set: the amount of whole GPUs and parts that the largest segment needs together.
   // If a node has at least this amount, the gang needs no NVLink domain of several nodes.
   MilliGpu together = 0;

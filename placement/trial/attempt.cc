@@ -4,11 +4,20 @@
 
 namespace subak {
 
+namespace {
+
+bool applies_rules(const Shape& shape, const Terms& terms) {
+  return shape.pod_rules && !terms.ignore.pod_rules;
+}
+
+}  // namespace
+
 GangAttempt::GangAttempt(Workspace& memory, const Shape& shape, const std::vector<Filter*>& filters,
                          const Scene& scene, const Terms& terms, bool by_state)
-    : query_(shape, filters, scene, terms, by_state),
+    : query_(shape, filters, scene, terms, by_state && !applies_rules(shape, terms)),
       memory_(memory),
-      trial_(memory.rooms, query_.scene, query_.pods()),
+      rules_(applies_rules(shape, terms) ? PodRules(shape, query_.scene) : PodRules()),
+      trial_(memory.rooms, query_.scene, query_.pods(), rules_),
       spare_nodes_(query_, trial_) {}
 
 bool GangAttempt::computed_by_others(NodeIndex i) {
@@ -43,6 +52,8 @@ bool GangAttempt::eligible(const Bounds& bounds, const Index& x, NodeIndex i) {
 std::int64_t GangAttempt::cap(const Bounds& bounds, const Run& run, NodeIndex i, GpuMask allowed,
                               std::int64_t limit, const Ignore& ignore) {
   if (!eligible(bounds, run.index, i)) return 0;
+  limit = rules_.room(bounds, *run.pods, i, limit);
+  if (limit <= 0) return 0;
   return pods_that_fit(query_.node(i).spec, room(i), *run.pods->shape, allowed, limit, ignore);
 }
 
@@ -56,7 +67,9 @@ bool GangAttempt::fits_all(const Bounds& bounds, const Runs& runs, NodeIndex i, 
 }
 
 bool GangAttempt::place(const Bounds& bounds, const Run& run, NodeIndex i, GpuMask allowed) {
-  return eligible(bounds, run.index, i) && trial_.place(run, i, allowed, query_.ignore);
+  if (!eligible(bounds, run.index, i)) return false;
+  if (rules_.room(bounds, *run.pods, i, run.count) < run.count) return false;
+  return trial_.place(run, i, allowed, query_.ignore);
 }
 
 bool GangAttempt::place_all(const Bounds& bounds, const Runs& runs, NodeIndex i, GpuMask allowed) {

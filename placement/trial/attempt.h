@@ -67,6 +67,8 @@ class GangAttempt {
   Trial& trial() { return trial_; }
   // The workspace, for steps that need lists as long as the fleet.
   Workspace& memory() { return memory_; }
+  // The gang's rules about the domains of other pods, with the pods on trial.
+  const PodRules& rules() const { return rules_; }
   // The room that the gang's own pods on trial leave on the node.
   const Room& room(NodeIndex i) const { return trial_.room(i); }
   // True if some node was skipped because it is reserved for another job.
@@ -128,6 +130,7 @@ class GangAttempt {
 
   const Query query_;
   Workspace& memory_;
+  PodRules rules_;
   Trial trial_;
   SpareNodes spare_nodes_;
   std::map<NodeIndex, bool>

@@ -8,6 +8,7 @@
 #include <map>
 #include <span>
 #include <string>
+#include <vector>
 
 #include "core/ids.h"
 #include "core/must.h"
@@ -58,6 +59,12 @@ struct Bounds {
   std::uint32_t spare = 0;
   // True: broken nodes count as spare nodes too.
   bool spent_counts = false;
+  // True: topology spread constraints apply only to the complete gang, so a domain may get as many
+  // pods as the loose ceiling says (pod_rules.h). The step's caller checks the complete gang.
+  bool any_skew = false;
+  // The domain in which the pods of each set must be (PodRules::sets()). The list may have only the
+  // first sets. nullptr: any domain. The object outlives the step.
+  const std::vector<std::uint32_t>* near = nullptr;
   // None of these domains. nullptr: no domain is taken. The object outlives the step.
   const TakenDomains* taken = nullptr;
 

@@ -4,8 +4,8 @@
 
 namespace subak {
 
-Trial::Trial(TrialRooms& rooms, const Scene& scene, std::uint32_t pods)
-    : rooms_(rooms), scene_(scene), slots_(pods) {
+Trial::Trial(TrialRooms& rooms, const Scene& scene, std::uint32_t pods, PodRules& rules)
+    : rooms_(rooms), scene_(scene), rules_(rules), slots_(pods) {
   rooms_.begin(scene.fleet.nodes.size());
   placed_.reserve(pods);
 }
@@ -28,6 +28,7 @@ bool Trial::place(const Run& run, NodeIndex i, GpuMask allowed, const Ignore& ig
     slots_[rank] = *slot;
     consume(spec, room, pod, *slot);
     placed_.push_back({run.pods, rank});
+    rules_.count(*run.pods, i, 1);
   }
   return true;
 }
@@ -41,6 +42,7 @@ void Trial::undo_to(std::size_t mark) {
     must(bool(slot.node), "a pod on trial has a slot");
     const NodeIndex i = slot.node.value;
     release(scene_.node(i).spec, rooms_.fill(i, scene_.room(i)), *p.pods->shape, slot);
+    rules_.count(*p.pods, i, -1);
     slot = PodSlot{};
   }
 }

@@ -8,6 +8,7 @@
 
 #include "core/must.h"
 #include "placement/fleet/scene.h"
+#include "placement/trial/pod_rules.h"
 #include "placement/trial/run.h"
 
 namespace subak {
@@ -74,8 +75,9 @@ class TrialRooms {
 // they were before. A node from which all pods were removed still counts as touched.
 class Trial {
  public:
-  // `rooms` and the scene must outlive the trial. `pods` is the number of pods of the gang.
-  Trial(TrialRooms& rooms, const Scene& scene, std::uint32_t pods);
+  // `rooms`, the scene and `rules` must outlive the trial. `pods` is the number of pods of the
+  // gang. The trial tells `rules` of each pod that it places or removes.
+  Trial(TrialRooms& rooms, const Scene& scene, std::uint32_t pods, PodRules& rules);
   // Drops the pods on trial. The fleet never knows of these pods.
   ~Trial();
   Trial(const Trial&) = delete;
@@ -134,6 +136,7 @@ class Trial {
 
   TrialRooms& rooms_;
   const Scene& scene_;
+  PodRules& rules_;
   // The slots, by rank.
   std::vector<PodSlot> slots_;
   // The pods in the order in which they were placed.

@@ -199,16 +199,72 @@ bool all_parts(GangAttempt& a, const Bounds& bounds, const Runs& all) {
   return greedily(a, bounds, all, 0) || thoroughly(a, bounds, all);
 }
 
-// Does what all_parts() does, in one RDMA fabric if the gang asks for RDMA.
+// Returns the domains of the set that have room for all its pods, the one with the least free
+// GPUs first.
+std::vector<std::uint32_t> domains_for(GangAttempt& a, const Bounds& outer, const Runs& all,
+                                       std::size_t set) {
+  const Query& q = a.query();
+  Bounds bounds = outer;
+  bounds.any_skew = true;
+  Ignore ignore = q.ignore;
+  ignore.headroom = true;  // the rule counts less once the gang's own GPUs are taken
+  const DomainOfNode& domain_of = a.rules().domains_of(set);
+  std::map<std::uint32_t, std::int64_t> weights;
+  bool first = true;
+  for (const Run& run : all) {
+    if (!a.rules().in_set(set, *run.pods)) continue;
+    std::map<std::uint32_t, std::pair<std::int64_t, std::int64_t>> here;  // pods, weight
+    q.each_node(nullptr, [&](NodeIndex i) {
+      const std::int64_t pods = a.cap(bounds, run, i, kAllGpus, run.count, ignore);
+      if (pods == 0) return false;
+      here[domain_of[i]].first += pods;
+      here[domain_of[i]].second += q.weight(run.index, i);
+      return false;
+    });
+    std::erase_if(here, [&](const auto& domain) { return domain.second.first < run.count; });
+    std::erase_if(weights, [&](const auto& domain) { return !here.contains(domain.first); });
+    for (const auto& [domain, sums] : here) {
+      if (first || weights.contains(domain)) weights[domain] += sums.second;
+    }
+    first = false;
+  }
+  std::vector<std::pair<std::int64_t, std::uint32_t>> order;
+  order.reserve(weights.size());
+  for (const auto& [domain, weight] : weights) order.emplace_back(weight, domain);
+  std::sort(order.begin(), order.end());
+  std::vector<std::uint32_t> out;
+  out.reserve(order.size());
+  for (const auto& [weight, domain] : order) out.push_back(domain);
+  return out;
+}
+
+// Does what all_parts() does, with the pods of each set (PodRules::sets()) in one domain. `near` has
+// the domains of the first sets.
+bool near_each_other(GangAttempt& a, Bounds bounds, const Runs& all,
+                     std::vector<std::uint32_t>& near) {
+  bounds.near = &near;
+  if (near.size() == a.rules().sets()) return all_parts(a, bounds, all);
+  must(a.trial().mark() == 0, "each domain is tried with no pod on trial");
+  const std::vector<std::uint32_t> order = domains_for(a, bounds, all, near.size());
+  return std::any_of(order.begin(), order.end(), [&](std::uint32_t domain) {
+    near.push_back(domain);
+    const bool ok = near_each_other(a, bounds, all, near);
+    near.pop_back();
+    return ok;
+  });
+}
+
+// Does what near_each_other() does, in one RDMA fabric if the gang asks for RDMA.
 bool in_one_fabric(GangAttempt& a, Bounds bounds, const Runs& all) {
   const Query& q = a.query();
   const bool any = !q.shape.one_fabric || q.ignore.fabric || q.fleet.states.with_fabric() == 0;
-  if (any) return all_parts(a, bounds, all);
+  std::vector<std::uint32_t> near;
+  if (any) return near_each_other(a, bounds, all, near);
   const std::vector<std::string> order = fabrics(a, bounds, all);
   must(a.trial().mark() == 0, "each fabric is tried with no pod on trial");
   return std::any_of(order.begin(), order.end(), [&](const std::string& fabric) {
     bounds.fabric = &fabric;
-    return all_parts(a, bounds, all);
+    return near_each_other(a, bounds, all, near);
   });
 }
 
@@ -235,7 +291,7 @@ bool on_one_joined_node(GangAttempt& a, const Bounds& bounds, const Runs& runs) 
 bool together(GangAttempt& a, const Bounds& bounds, const Runs& runs) {
   switch (a.query().topology) {
     case Topology::kAny:
-      return anywhere(a, bounds, runs);
+      return anywhere(a, bounds, runs) || evenly(a, bounds, runs);
     case Topology::kNode:
       return on_one_node(a, bounds, runs, nullptr);
     case Topology::kNvlink:
@@ -275,7 +331,7 @@ bool greedily(GangAttempt& a, const Bounds& bounds, const Runs& all, std::uint32
     ok = on_one_product(a, bounds, all, parts);
   }
   must(a.trial().mark() == (ok ? a.query().pods() : 0), "segments are placed all, or none");
-  if (ok && a.trial().leaves_headroom(a.query().ignore)) return true;
+  if (ok && a.trial().leaves_headroom(a.query().ignore) && a.rules().hold()) return true;
   a.trial().undo_to(0);
   return false;
 }

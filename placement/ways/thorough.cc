@@ -29,7 +29,9 @@ struct Option {
 class PodByPod {
  public:
   PodByPod(GangAttempt& a, const Bounds& bounds, const Runs& all)
-      : a_(a), q_(a.query()), bounds_(bounds), all_(all) {}
+      : a_(a), q_(a.query()), bounds_(bounds), all_(all) {
+    bounds_.any_skew = true;
+  }
 
   bool run() {
     if (!find_nodes()) return false;
@@ -96,10 +98,16 @@ class PodByPod {
     }
   }
 
+  // True if the pod before is alike, so that it may have the node with the lower index of the two.
+  // Only if the ranks do not matter, and if nothing but the nodes of the pods decides.
+  bool alike_before(std::size_t next) const {
+    return a_.rules().any() && q_.segment == 0 && next > 0 && run_of_[next] == run_of_[next - 1];
+  }
+
   // Places the pod `next` and all pods after it. `product`: the product of the pods before it;
   // none: any product.
   bool put_rest(std::size_t next, ProductId product) {
-    if (next == pods_.size()) return true;
+    if (next == pods_.size()) return a_.rules().hold();
     const Run& one = pods_[next];
     const bool gpu = !without_gpu(one);
     Place& place = places_[q_.segment > 0 ? one.rank / q_.segment : 0];
@@ -108,6 +116,7 @@ class PodByPod {
     must(mark == next, "a pod comes when all before it are on trial");
     std::vector<Option> options;
     for (const NodeIndex i : nodes_[run_of_[next]]) {
+      if (alike_before(next) && i < a_.trial().slots()[pods_[next - 1].rank].node.value) continue;
       if (tries_ == 0) return false;
       --tries_;
       if (gpu && bounds_.one_product && product && q_.node(i).product != product) continue;
@@ -128,7 +137,7 @@ class PodByPod {
 
   GangAttempt& a_;
   const Query& q_;
-  const Bounds& bounds_;
+  Bounds bounds_;
   const Runs& all_;
   std::size_t tries_ = limits::kPlaceTries;    // nodes that it may still look at
   std::vector<std::vector<NodeIndex>> nodes_;  // of each run: nodes with one of its pods now
@@ -140,7 +149,8 @@ class PodByPod {
 }  // namespace
 
 bool thoroughly(GangAttempt& a, const Bounds& bounds, const Runs& all) {
-  if (all.size() < 2 || a.query().topology == Topology::kNvlinkExclusive) return false;
+  if ((all.size() < 2 && !a.rules().any()) || a.query().topology == Topology::kNvlinkExclusive)
+    return false;
   must(a.trial().mark() == 0, "a thorough search begins with no pod on trial");
   return PodByPod(a, bounds, all).run();
 }

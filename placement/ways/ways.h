@@ -25,8 +25,9 @@ namespace subak {
 
 // gang.cc: does the complete search. It tries balanced() for a balanced gang, else greedily() and
 // then thoroughly(). For a gang that may mix products, it tries one product first, then any
-// products. If the gang asks for RDMA, it tries each RDMA fabric by itself. It prefers spare nodes
-// that are not broken. If the function returns true, take the slots from the trial. Call it once
+// products. If the gang asks for RDMA, it tries each RDMA fabric by itself. If pods have affinity
+// to pods of the gang, it tries each domain by itself. It prefers spare nodes that are not broken.
+// If the function returns true, take the slots from the trial. Call it once
 // for an attempt.
 bool place_gang(GangAttempt& a);
 // gang.cc: returns false only if the gang has no placement with a pod on the node. The gang must
@@ -43,8 +44,11 @@ bool greedily(GangAttempt& a, const Bounds& bounds, const Runs& all, std::uint32
 bool segment(GangAttempt& a, const Bounds& bounds, const Runs& runs);
 // balanced.cc: places the gang in even parts in as few NVLink domains as possible.
 bool balanced(GangAttempt& a, const Bounds& bounds, const Runs& all);
-// thorough.cc: places a gang of several shapes pod by pod. If a pod does not fit, the function goes
-// back and moves an earlier pod.
+// evenly.cc: places pods with topology spread constraints in the domains with the fewest pods. The
+// caller must check PodRules::hold() when the gang is complete. Returns false if no pod has rules.
+bool evenly(GangAttempt& a, const Bounds& bounds, const Runs& runs);
+// thorough.cc: places a gang of several shapes, or with rules about the domains of other pods, pod
+// by pod. If a pod does not fit, the function goes back and moves an earlier pod.
 bool thoroughly(GangAttempt& a, const Bounds& bounds, const Runs& all);
 
 // For a segment with topology kNode, segment() calls on_one_node(). For a segment with kNvlink,

@@ -8,7 +8,7 @@
 #include <variant>
 
 #include "admission/policy.h"
-#include "core/limits.h"
+#include "model/bounds/pass_limits.h"
 #include "model/request.h"
 
 namespace subak::metrics {

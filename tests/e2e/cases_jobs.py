@@ -308,7 +308,8 @@ def kubeflow_pods_without_a_size(c):
     c.nodes(1)
     labels = {"training.kubeflow.org/job-name": "torch", "training.kubeflow.org/replica-type": "worker",
               "training.kubeflow.org/operator-name": "pytorchjob-controller"}  # fmt: skip
-    owner = {"apiVersion": "kubeflow.org/v1", "kind": "PyTorchJob", "name": "torch", "uid": "0-0-0-1",
+    # The cluster has no such kind. If it had, the garbage collector would delete a pod without its owner.
+    owner = {"apiVersion": "kubeflow.org/v1", "kind": "XGBoostJob", "name": "torch", "uid": "0-0-0-1",
              "controller": True}  # fmt: skip
     pod = o.pod("torch-worker-0", c.ns, c.spec(1), labels, {"run-seconds": 1})
     pod["metadata"]["ownerReferences"] = [owner]

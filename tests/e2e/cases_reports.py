@@ -6,6 +6,7 @@ import random
 import objects as o
 from case import case, condition, has_gate, node_of
 from cases_jobs import gang, rows_of, together
+from cases_kinds import pytorch, pytorch_pod
 from cases_operators import set_completed
 
 GB200 = "NVIDIA-GB200"
@@ -164,15 +165,9 @@ def ranks_of_a_training_job_in_shuffled_order(c):
     domain = cliques(c)
     order = [("master", 0), *(("worker", i) for i in range(7))]
     shuffled = random.Random(7).sample(order, len(order))
-    owner = {"apiVersion": "kubeflow.org/v1", "kind": "PyTorchJob", "name": "ddp", "uid": "0-0-0-2", "controller": True}
+    owner = pytorch(c, "ddp", 7, 4)
     for role, index in shuffled:
-        labels = {"training.kubeflow.org/job-name": "ddp", "training.kubeflow.org/replica-type": role,
-                  "training.kubeflow.org/replica-index": str(index),
-                  "training.kubeflow.org/operator-name": "pytorchjob-controller"}  # fmt: skip
-        notes = {"subak.gpu/gang-size": "8", "subak.gpu/topology": "prefer:nvlink", "run-seconds": 2}
-        pod = o.pod(f"ddp-{role}-{index}", c.ns, c.spec(4), labels, notes)
-        pod["metadata"]["ownerReferences"] = [owner]
-        c.admin.create(pod)
+        pytorch_pod(c, owner, role, index, 4, run_seconds=2, **{"subak.gpu/topology": "prefer:nvlink"})
     for role, index in order:
         c.succeeded(f"ddp-{role}-{index}")
     in_order = [domain[node_of(c.get_pod(f"ddp-{role}-{index}"))] for role, index in order]

@@ -55,6 +55,7 @@ import cases_recipes  # noqa: E402, F401
 import cases_refused  # noqa: E402, F401
 import cases_reports  # noqa: E402, F401
 import cases_shared  # noqa: E402, F401
+import cases_spread  # noqa: E402, F401
 import cases_told  # noqa: E402, F401
 import cases_leave  # noqa: E402, F401, I001  the last ones: they take labels and modes of all away
 from beside_kueue import BesideKueue  # noqa: E402

@@ -7,8 +7,8 @@
 #include <tuple>
 #include <vector>
 
-#include "core/limits.h"
 #include "engine/engine.h"
+#include "model/bounds/pass_limits.h"
 
 namespace subak {
 namespace {

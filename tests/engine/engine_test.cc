@@ -8,6 +8,7 @@
 #include "core/account_limits.h"
 #include "core/limits.h"
 #include "inputs.h"
+#include "model/bounds/pass_limits.h"
 
 namespace subak {
 namespace {
@@ -441,10 +442,7 @@ TEST(Engine, ShortJobsAreFoundBehindManyGangs) {
 TEST(Engine, TheNewestOfManyShapesHasItsTurn) {
   Engine engine;
   engine.apply(at(0, in::SetCluster{"main", Mode::kEnforce, {}, "", false}));
-  in::ImportNodes import;
-  import.cluster = "main";
-  import.nodes = {node("n0", 8)};
-  engine.apply(at(0, import));
+  engine.apply(at(0, in::ImportNodes{"main", {node("n0", 8)}, "", false}));
   engine.apply(at(0, account("a")));
   engine.apply(at(0, submit("a", whole(1, 4))));
   engine.apply(at(0, in::Pass{}));

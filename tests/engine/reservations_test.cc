@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "core/limits.h"
 #include "engine/engine.h"
+#include "model/bounds/pass_limits.h"
 
 namespace subak {
 namespace {

@@ -2,7 +2,8 @@
 // a pod the engine takes or refuses by name, and says the same of it again; the patch that opens its
 // gate is JSON that ends in taking one away; an owner's gang is never larger than a gang may be. And as the
 // answer to who we are: a name within its limit. As the objects of a volume too: their lists are
-// within the limits, and what both of two lists match is what one of them matches with itself.
+// within the limits, and what both of two lists match is what one of them matches with itself. The
+// rules of a pod about other pods are within their limits.
 #include "core/limits.h"
 #include "kube/known_as.h"
 #include "kube/owner.h"
@@ -58,6 +59,18 @@ void check_volumes(json::Value object) {
   }
 }
 
+void check_near(json::Value object) {
+  const Pod pod = read_pod(object, {});
+  const NearPods near = read_near_pods(object, pod);
+  assert(near.terms.size() + pod.shape.spread.size() <= 2 * limits::kMaxPodRules);
+  for (const NearPods::Term& term : near.terms) {
+    assert(!term.key.empty() && term.group >= 0);
+    assert(!near.own || selects(term.selector, pod.labels));
+  }
+  assert(pod.shape.near.empty() || (near.own && pod.shape.near.size() == near.terms.size()));
+  assert(pod.shape.spread.size() + pod.shape.near.size() <= limits::kMaxPodRules);
+}
+
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
@@ -68,6 +81,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const auto record = pod_record_from_json(text);
   if (record.ok()) check_record(*record);
   check_volumes(object);
+  check_near(object);
   check_release(object, "n1");
   check_release(object, "");
   check_owner(object);

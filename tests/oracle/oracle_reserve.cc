@@ -5,6 +5,7 @@
 #include <set>
 
 #include "core/limits.h"
+#include "model/bounds/pass_limits.h"
 #include "tests/oracle/oracle.h"
 #include "tests/oracle/oracle_text.h"
 

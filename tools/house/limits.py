@@ -4,8 +4,8 @@ import re
 
 from source import FOLDERS, line_of
 
-_FILES = ("core/limits.h", "core/account_limits.h", "core/edge_limits.h", "server/api/common/browser_limits.h",
-          "server/notify/notice_limits.h")
+_FILES = ("core/limits.h", "core/account_limits.h", "model/bounds/pass_limits.h", "core/edge_limits.h",
+          "server/api/common/browser_limits.h", "server/notify/notice_limits.h")
 _LIMIT = re.compile(r"\binline\s+constexpr\s+[\w:]+\s+(k\w+)\s*=")
 
 

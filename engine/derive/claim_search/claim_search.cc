@@ -4,7 +4,6 @@
 #include <set>
 
 #include "accounting/quota/without.h"
-#include "core/limits.h"
 #include "core/must.h"
 #include "engine/derive/claim_search/candidates.h"
 #include "engine/derive/claim_search/givers.h"
@@ -14,6 +13,7 @@
 #include "engine/derive/entitled_place.h"
 #include "engine/derive/preemption/preemptible.h"
 #include "engine/state/planned_end.h"
+#include "model/bounds/pass_limits.h"
 #include "placement/fleet/queries.h"
 
 namespace subak::derive {

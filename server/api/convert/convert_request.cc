@@ -79,6 +79,19 @@ void get_constraints(Check& check, const v1::PodShape& in, PodShape* out) {
          one_of(check, "protocol", p.protocol(), kProtocols),
          check.name("host_ip", p.host_ip(), false)});
   }
+  for (int i = 0; i < in.spread_size(); ++i) {
+    const auto scope = check.in("spread", i);
+    const v1::TopologySpread& s = in.spread(i);
+    out->spread.push_back(
+        {check.key("key", s.key()), check.number("max_skew", s.max_skew(), 1, UINT32_MAX),
+         check.number("min_domains", s.min_domains(), 0, UINT32_MAX), s.any_node(),
+         s.only_tolerated(), check.number("group", s.group(), 0, INT64_MAX)});
+  }
+  for (int i = 0; i < in.near_size(); ++i) {
+    const auto scope = check.in("near", i);
+    out->near.push_back({check.key("key", in.near(i).key()),
+                         check.number("group", in.near(i).group(), 0, INT64_MAX)});
+  }
   for (int i = 0; i < in.extended_size(); ++i) {
     const auto scope = check.in("extended", i);
     out->extended.push_back(
@@ -196,6 +209,20 @@ void put(const PodShape& shape, v1::PodShape* out) {
     row->set_port(p.port);
     row->set_protocol(p.protocol);
     row->set_host_ip(p.host_ip);
+  }
+  for (const TopologySpread& s : shape.spread) {
+    auto* row = out->add_spread();
+    row->set_key(s.key);
+    row->set_max_skew(s.max_skew);
+    row->set_min_domains(s.min_domains);
+    row->set_any_node(s.any_node);
+    row->set_only_tolerated(s.only_tolerated);
+    row->set_group(s.group);
+  }
+  for (const PodAffinity& a : shape.near) {
+    auto* row = out->add_near();
+    row->set_key(a.key);
+    row->set_group(a.group);
   }
 }
 

@@ -108,7 +108,7 @@ ClusterCache::ClusterCache(std::string cluster, ExtraGpuResources extra,
                     std::move(fatal_conditions)},
       other_schedulers_(std::move(other_schedulers)),
       outbox_(std::move(cluster)),
-      needs_(node_options_.extra_gpus),
+      needs_(node_options_.extra_gpus, node_options_.topology_labels),
       domains_({.unreadable =
                     [this](const std::string& why) {
                       ++unreadable_.count;
@@ -186,6 +186,7 @@ void ClusterCache::see_pod(const WatchEvent& event, std::int64_t monotonic_ms, b
   outdate_gangs(see_member(non_gpu_members_, owners_, uid, pod, event.kind, waits));
   if (pod.asks_gpu()) non_gpu_members_.leave_out_of(pod);
   if (pod.asks_gpu()) hold_unsized(pod);
+  waits.near = needs_.near().see_pod(pod, event.object);
   domains_.recognise(pod);
   PodRecord record = pod_record(pod, !other_manager_of(pod, other_schedulers_).empty());
   record.user = owners_.maker_of(pod);  // a template may name anybody
@@ -342,6 +343,7 @@ bool ClusterCache::complete_pods(TimeMs heard_ms) {
   std::sort(gone.begin(), gone.end());
   std::sort(withdrawn.begin(), withdrawn.end());
   for (const std::string& uid : withdrawn) withdraw(uid, pods_.at(uid), false, outbox_, marks_);
+  needs_.near().complete_pods();
   for (const std::string& uid : gone) {
     const TimeMs there_ms = std::max(heard_ms, pods_.at(uid).listed_ms);
     drop_pod(uid, {outbox_.cluster(), {uid, {}, 0, 0}, there_ms, Cause::kVanished});
@@ -377,9 +379,8 @@ void ClusterCache::tell_again(const std::string& uid, bool as_new) {
   marks_.put_outdated(uid);
 }
 
-// --- pods and nodes ------------------------------------------------------------------------------
-
 void ClusterCache::see_node(const WatchEvent& event, TimeMs now_ms) {
+  needs_.near().see_node(event);
   std::string why = nodes_.see(event, now_ms);
   if (why.empty()) return;
   ++unreadable_.count;

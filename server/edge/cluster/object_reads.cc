@@ -71,6 +71,8 @@ void ObjectReads::outdate_devices() {
     cache.marks().put_outdated(uid);
   for (const std::string& uid : cache.needs().volumes().take_outdated())
     cache.marks().put_outdated(uid);
+  for (const std::string& uid : cache.needs().near().take_outdated())
+    cache.marks().put_outdated(uid);
 }
 
 void ObjectReads::read_outdated_nodes() {

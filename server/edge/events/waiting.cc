@@ -196,9 +196,16 @@ void Waiting::take_early(const std::string& uid, TimeMs now_ms) {
   if (pod == nullptr) return;
   const PodWait& waits = pod->gpu->claims.waits;
   Reason reason;
-  reason.token =
-      waits.claim.empty() ? ReasonToken::kWaitingForVolumes : ReasonToken::kUnknownDeviceClass;
-  reason.detail = waits.claim.empty() ? waits.volume : waits.claim;
+  if (!waits.claim.empty()) {
+    reason.token = ReasonToken::kUnknownDeviceClass;
+    reason.detail = waits.claim;
+  } else if (!waits.volume.empty()) {
+    reason.token = ReasonToken::kWaitingForVolumes;
+    reason.detail = waits.volume;
+  } else {
+    reason.token = ReasonToken::kWaitingForPods;
+    reason.detail = waits.near;
+  }
   tell({{}, uid, reason}, now_ms, true);
 }
 

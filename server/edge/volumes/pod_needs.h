@@ -1,10 +1,11 @@
-// Adds to a pod what its ResourceClaims and volumes require: GPUs, and the nodes that can use the
-// volumes. Threads: one at a time; ClusterCache owns the object.
+// Adds to a pod what its ResourceClaims, volumes and pod affinity require: GPUs, and the nodes that
+// it may use. Threads: one at a time; ClusterCache owns the object.
 #pragma once
 
 #include <string>
 
 #include "server/edge/devices/claim_cache.h"
+#include "server/edge/near/near_cache.h"
 #include "server/edge/volumes/volume_cache.h"
 
 namespace subak {
@@ -16,21 +17,27 @@ struct PodWait {
   std::string claim;
   // Which volume of the pod does not exist yet. Empty: none.
   std::string volume;
-  bool any() const { return !claim.empty() || !volume.empty(); }
+  // Near which pod it must be. Empty: it need not wait for a pod.
+  std::string near;
+  bool any() const { return !claim.empty() || !volume.empty() || !near.empty(); }
   friend bool operator==(const PodWait&, const PodWait&) = default;
 };
 
 class PodNeeds {
  public:
-  // `extra`: see ClaimCache.
-  explicit PodNeeds(const ExtraGpuResources& extra) : claims_(extra) {}
+  // `extra`: see ClaimCache. `topology_labels`: see NearCache.
+  PodNeeds(const ExtraGpuResources& extra, const std::vector<std::string>& topology_labels)
+      : claims_(extra), near_(topology_labels) {}
   // The ResourceClaims of pods, and the devices of nodes.
   ClaimCache& claims() { return claims_; }
   // The PersistentVolumeClaims of pods, and the nodes of their volumes.
   VolumeCache& volumes() { return volumes_; }
+  // The pods that have nodes, and the domains near them.
+  NearCache& near() { return near_; }
 
   // Adds what the pod's ResourceClaims request, and the nodes of its volumes, to `pod`. `object` is
-  // the JSON from which `pod` was read.
+  // the JSON from which `pod` was read. The domains of its pod affinity follow when its gang is
+  // known (near()).
   PodWait add_to(Pod& pod, json::Value object) {
     PodWait out;
     if (!pod.claims.device.empty()) out.claim = claims_.add_gpus(pod, object);
@@ -41,16 +48,19 @@ class PodNeeds {
   void forget(const std::string& uid) {
     claims_.forget(uid);
     volumes_.forget(uid);
+    near_.forget(uid);
   }
   // Forgets all pods, when a session begins.
   void forget_pods() {
     claims_.forget_pods();
     volumes_.forget_pods();
+    near_.forget_pods();
   }
 
  private:
   ClaimCache claims_;
   VolumeCache volumes_;
+  NearCache near_;
 };
 
 }  // namespace subak

@@ -1,7 +1,7 @@
 #include <gtest/gtest.h>
 
-#include "core/limits.h"
 #include "engine/state/clusters.h"
+#include "model/bounds/pass_limits.h"
 
 namespace subak::state {
 namespace {

@@ -89,7 +89,9 @@ TEST(TrialDeathTest, BrokenPromises) {
   EXPECT_DEATH(trial.undo_to(2), "a mark is not behind");
   EXPECT_DEATH(trial.take_slots(), "a gang is placed complete");
   EXPECT_DEATH(trial.reorder_segments(1, {0, 1}), "a complete gang is sorted");
-  EXPECT_DEATH(Trial(on.memory.memory.rooms, on.attempt.query().scene, 1), "one trial at a time");
+  PodRules none;
+  EXPECT_DEATH(Trial(on.memory.memory.rooms, on.attempt.query().scene, 1, none),
+               "one trial at a time");
 }
 
 TEST(Attempt, BoundsLeaveOutNodes) {

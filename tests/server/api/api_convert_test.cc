@@ -77,6 +77,16 @@ v1::GangRequest full_request() {
   port->set_port(80);
   port->set_protocol("UDP");
   port->set_host_ip("10.0.0.1");
+  auto* spread = shape->add_spread();
+  spread->set_key("zone");
+  spread->set_max_skew(1);
+  spread->set_min_domains(3);
+  spread->set_any_node(true);
+  spread->set_only_tolerated(true);
+  spread->set_group(7);
+  auto* near = shape->add_near();
+  near->set_key("rack");
+  near->set_group(8);
   request.set_topology(v1::TOPOLOGY_NODE);
   request.set_prefer(true);
   request.set_segment(2);
