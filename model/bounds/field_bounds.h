@@ -80,6 +80,7 @@ constexpr std::array kOwnRows{
     Row{"known_as", "", 0, kText},
     Row{"labels", "", 0, kNodeList},
     Row{"least", "", 0, kPods},
+    Row{"least", "node_pools", 0, limits::kMaxPoolNodes},
     Row{"lend", "", 0, kName},
     Row{"let_go_to", "", 0, kName},
     Row{"levels_above", "", 0, kNodeList},  // check_levels()
@@ -94,12 +95,14 @@ constexpr std::array kOwnRows{
     Row{"milligpu", "", kLeast, kMost},  // amounts: accounting/tree_check.cc
     Row{"milligpu", "shape", 0, kMilliPerGpu - 1},
     Row{"month_open_days", "", 0, kMost32},  // engine/decide/service.cc
+    Row{"most", "", 0, limits::kMaxPoolNodes},
     Row{"months", "", 0, limits::kMaxCivilEnds},
     Row{"months_closed_until_ms", "", -limits::kMaxTimeMs, limits::kMaxTimeMs},
     Row{"name", "", 0, kName},
     Row{"namespaces", "", 0, static_cast<std::int64_t>(limits::kMaxNamespaceModes)},
     Row{"namespaces", "spec", 0, static_cast<std::int64_t>(limits::kMaxNamespacesPerAccount)},
     Row{"node", "", 0, kName},
+    Row{"node_pools", "", 0, static_cast<std::int64_t>(limits::kMaxNodePools)},
     Row{"node_selector", "", 0, kTerms},
     Row{"next_half_life_ms", "", 0, limits::kMaxTimeLimitMs},
     Row{"nodes", "", 0, static_cast<std::int64_t>(limits::kMaxNodes)},

@@ -218,6 +218,8 @@ Found add_priority_class(Config& c, std::string_view v) {
   return add_class(c, std::move(parsed).value());
 }
 
+Found add_node_pool(Config& c, std::string_view v) { return read_pool(c, v); }
+
 Found add_cluster(Config& c, std::string_view v) {
   Result<ClusterConfig> parsed = read_cluster(v);
   if (!parsed) return parsed.error();
@@ -361,6 +363,10 @@ constexpr std::array kSettings{
     Setting{"priorityClasses", "--priority-class", "NAME=VALUE[:preempts][:ACCOUNT,...]",
             "a priority class of jobs, and the accounts that may use it", true, false,
             add_priority_class, [](Config& c) { c.priority_classes.clear(); }},
+    Setting{"nodePools", "--node-pool", "NAME:KEY=VALUE,...",
+            "a pool of nodes that an autoscaler adds and removes, such as "
+            "h100:label=pool=h100,max=8,product=NVIDIA-H100-80GB-HBM3,gpus=8",
+            true, false, add_node_pool, [](Config& c) { c.queue.node_pools.clear(); }},
     Setting{"keepWhole", "--keep-whole", "N",
             "how many empty NVLink domains of each cluster and product to leave to gangs that need "
             "one; 0 is none",
