@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <set>
+#include <utility>
 
 #include "accounting/quota/entitlement.h"
 #include "core/decimal.h"
@@ -192,6 +193,38 @@ void explain_order(const State& s, const Places& places, const state::Job& job,
   if (out.empty()) out.push_back(std::move(why));
 }
 
+// Returns the reason of a job that new nodes of pools would start; nullopt: they would not, or that
+// is not known.
+std::optional<Reason> waits_for_nodes(const Places& places, const state::Job& job) {
+  const Growth::Job* const found = places.growth == nullptr ? nullptr : places.growth->find(job.id);
+  if (found == nullptr) return std::nullopt;
+  must(!found->parts.empty(), "a job that waits for nodes waits for some");
+  Reason r = make_reason(ReasonToken::kWaitingForNodes, "", "it starts once");
+  for (const Growth::Part& part : found->parts) {
+    const Growth::Pool& pool = places.growth->pools[part.pool];
+    if (r.subject.empty()) r.subject = pool.name;
+    r.detail += r.need == 0 ? " " : " and ";
+    r.need += part.nodes;
+    r.detail += "pool " + pool.name + " has " + std::to_string(part.nodes) +
+                (part.nodes == 1 ? " more node" : " more nodes") + " (it has " +
+                std::to_string(pool.present) + " of at most " + std::to_string(pool.most);
+    if (pool.starting > 0) r.detail += ", of which " + std::to_string(pool.starting) + " start";
+    r.detail += ")";
+  }
+  return r;
+}
+
+// The reason of a job that only these pools could hold, and that others come before.
+Reason waits_for_pools(const std::vector<std::string>& pools) {
+  std::string names;
+  for (const std::string& name : pools) names += (names.empty() ? " " : " and ") + name;
+  return make_reason(ReasonToken::kWaitingForNodes, pools.front(),
+                     "the present nodes could not hold it even if they were empty, and with more "
+                     "nodes of " +
+                         std::string(pools.size() > 1 ? "pools" : "pool") + names +
+                         " they could; other jobs or rules come first");
+}
+
 void explain_place(const State& s, const Places& places, const state::Job& job,
                    std::size_t position, std::vector<Reason>& out) {
   const state::Cluster& cluster = s.clusters().at(job.id.cluster());
@@ -202,7 +235,11 @@ void explain_place(const State& s, const Places& places, const state::Job& job,
   }
   ReservedUntil reserved = kept_from(s, places, job);
   const FleetView fleet_view(s.fleet(), reserved.beside_drains(state::sure_end(s, job)));
+  auto nodes = waits_for_nodes(places, job);
+  const std::vector<std::string> pools = places.search.pools_for(job.shape, s.clusters().pools());
+  if (!pools.empty()) return out.push_back(nodes ? *std::move(nodes) : waits_for_pools(pools));
   for (Reason& why : places.search.explain(fleet_view, job.shape, job.id)) {
+    if (nodes) out.push_back(*std::exchange(nodes, std::nullopt));
     if (why.token == ReasonToken::kNodeConditions) why.detail += turned_away(s, job);
     out.push_back(std::move(why));
   }
@@ -415,6 +452,7 @@ Reason first_reason(const State& s, const Places& places, const state::Job& job,
   }
   if (found.blocked_by_rule) return explain_rule(s, *found.blocked_by_rule);
   if (found.refused) return scheduler_refused(s, job);
+  if (auto nodes = waits_for_nodes(places, job)) return *std::move(nodes);
   const PodShape& pod = s.fleet().request(job.shape).groups.front().shape;
   const std::string kind = pod.kind == GpuKind::kMig ? "mig-" + pod.profile
                            : pod.products.empty()    ? kAnyProduct
