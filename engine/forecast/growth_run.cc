@@ -83,6 +83,7 @@ class GrowthRun {
         add(id, of.cluster, std::move(node), nodes.pool, false);
       }
       for (std::uint32_t i = 0; i < nodes.to_come; ++i) {
+        if (state_.nodes().last().value >= limits::kMaxNodeIds) break;  // no id is left
         const NodeId id(state_.nodes().last().value + 1);
         add(id, of.cluster, of.node_to_come(i), nodes.pool, true);
       }

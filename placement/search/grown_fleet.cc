@@ -1,14 +1,16 @@
 #include "placement/search/grown_fleet.h"
 
+#include <algorithm>
 #include <set>
 
+#include "core/limits.h"
 #include "placement/fleet/fleet_impl.h"
 
 namespace subak {
 
 GrownFleet::GrownFleet(const Fleet& fleet, const FleetPools& pools)
     : descriptions_(fleet.description_version()), pools_(pools.version) {
-  first_new_ = static_cast<std::uint32_t>(fleet.impl().nodes.size());
+  first_new_ = std::max<std::uint32_t>(1, static_cast<std::uint32_t>(fleet.impl().nodes.size()));
   std::set<ClusterId> clusters;
   for (const FleetPool& of : pools.all) clusters.insert(of.cluster);
   for (const ClusterId cluster : clusters) {
@@ -21,6 +23,7 @@ GrownFleet::GrownFleet(const Fleet& fleet, const FleetPools& pools)
     names_.push_back(of.pool.name);
     for (std::uint32_t i = 0; i < nodes.to_come; ++i) {
       const NodeId id(first_new_ + static_cast<std::uint32_t>(pool_of_.size()));
+      if (id.value > limits::kMaxNodeIds) return;  // no id is left for a new node
       pool_of_.push_back(nodes.pool);
       fleet_.set_node(id, of.cluster, of.node_to_come(i), false, 0);
     }

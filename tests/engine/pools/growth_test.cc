@@ -44,7 +44,7 @@ class World {
     policy.reclaim = below(2) == 0;
     policy.patience_ms = below(2) == 0 ? 0 : kHourMs;
     send(in::SetPolicy{policy, {}});
-    for (std::size_t i = 0; i < 1 + below(3); ++i) {
+    for (std::size_t i = below(4); i > 0; --i) {
       nodes_.push_back({});
       nodes_.back().name = "fixed" + std::to_string(i);
       nodes_.back().product = below(4) == 0 ? "A100" : "H100";
