@@ -113,6 +113,26 @@ std::string beside_text(const LargestNode& largest, const PodShape& pod) {
   return {};
 }
 
+// True if a pool could hold the pods once it has all its nodes. Like the warnings, this compares
+// amounts only, so a pod that the pool cannot hold for another reason gets no warning.
+bool pools_could_hold(const ClusterView& cluster, const Pod& pod, std::int64_t usable_gpus) {
+  const PodShape& shape = pod.shape;
+  const auto enough = [](std::int64_t node, std::int64_t asked) {
+    return node == 0 || asked <= node;
+  };
+  bool one_holds_a_pod = false;
+  std::int64_t gpus = usable_gpus;
+  for (const NodesToCome& pool : cluster.largest_node.to_come) {
+    if (pool.nodes == 0 || !allows_product(shape, pool.product)) continue;
+    gpus += pool.gpus * pool.nodes;
+    one_holds_a_pod =
+        one_holds_a_pod || (shape.gpus <= pool.gpus && enough(pool.cpu_milli, shape.cpu_milli) &&
+                            enough(pool.memory_bytes, shape.memory_bytes));
+  }
+  const std::int64_t pods = pod.gang.uniform ? std::max<std::int64_t>(1, pod.gang.size) : 1;
+  return one_holds_a_pod && shape.gpus * pods <= gpus;
+}
+
 }  // namespace
 
 bool allows_product(const PodShape& shape, const std::string& product) {
@@ -141,7 +161,9 @@ std::string exceeds_fleet(const ClusterView& cluster, const Pod& pod) {
     what = mig_text(cluster, pod);
   }
   if (what.empty() && fleet.any_product) what = beside_text(cluster.largest_node, pod.shape);
-  if (what.empty()) return {};
+  const bool may_grow =
+      pod.shape.kind == GpuKind::kWhole && pools_could_hold(cluster, pod, fleet.gpus);
+  if (what.empty() || may_grow) return {};
   return "ExceedsFleet: " + what + "; it is queued until the fleet can hold it";
 }
 

@@ -92,6 +92,10 @@ inline constexpr std::uint32_t kMaxReserveJobs = 64;
 inline constexpr std::uint32_t kMaxParkAfter = 1'000'000, kMaxParkings = 3;
 inline constexpr DurationMs kMisfitHoldMs = 10 * kSecondMs, kIgnoredSuspendMs = 8 * kSecondMs;
 
+// Node pools (docs/design/0124): pools, nodes of one pool. A node that is not ready counts as
+// starting until Subak has known it for kPoolNodeStartMs.
+inline constexpr std::uint32_t kMaxNodePools = 64, kMaxPoolNodes = 1'000;
+inline constexpr DurationMs kPoolNodeStartMs = 15 * kMinuteMs;
 // Up to this many live jobs and nodes, a read runs a dry-run pass on a copy to say which jobs
 // start. With more, the read reports that no pass has evaluated the jobs yet.
 inline constexpr std::size_t kMaxDryRunJobs = 500;

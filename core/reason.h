@@ -27,7 +27,8 @@ enum class ReasonToken : std::uint8_t {
   // Some pods of the gang are missing or cannot be placed, or the gang's size or account is not
   // known.
   kGangIncomplete,
-  // Subak has not yet read the complete list of the cluster's nodes and pods.
+  // Subak has not yet read the complete list of the cluster's nodes and pods, or the job can start
+  // once an autoscaler has added nodes to a pool.
   kWaitingForNodes,
   // The job can never start, because its specification has a mistake.
   kMisconfigured,
@@ -102,9 +103,9 @@ struct EnumText<ReasonToken> {
                                                           "WaitingForPods"};
 };
 
-// The order of reasons: kNext, then errors and holds of the job, then the structure of the fleet,
-// then free capacity, then the order of jobs. Solve the first reason first, because later reasons
-// may follow from it. Each token occurs once.
+// The order of reasons: kNext, then errors and holds of the job, then the structure of the fleet.
+// Rules of accounts follow, then nodes that may come, free capacity, and the order of jobs. Solve
+// the first reason first, because later reasons may follow from it. Each token occurs once.
 inline constexpr std::array kReasonOrder{
     ReasonToken::kNext,
     ReasonToken::kOnHold,
@@ -115,13 +116,13 @@ inline constexpr std::array kReasonOrder{
     ReasonToken::kUnschedulable,
     ReasonToken::kGangIncomplete,
     ReasonToken::kBeyondGangSize,
-    ReasonToken::kWaitingForNodes,
     ReasonToken::kNoMatchingFlavor,
     ReasonToken::kExceedsFleet,
     ReasonToken::kExceedsMaxQuota,
     ReasonToken::kWaitingForPreemptedWorkloads,
     ReasonToken::kWaitingForQuota,
     ReasonToken::kBudgetSpent,
+    ReasonToken::kWaitingForNodes,
     ReasonToken::kMigGeometry,
     ReasonToken::kWaitingForCapacity,
     ReasonToken::kTopologyPlacementFailed,

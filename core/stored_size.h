@@ -34,7 +34,7 @@ class StoredSize {
       // A negative number takes as many bytes as the largest unsigned number.
       add_number(number, static_cast<std::uint64_t>(static_cast<std::int64_t>(value)));
     } else if constexpr (
-        requires { value.value; } && !requires { value.fields(*this); }) {
+        requires { value.value; } && !requires { const_cast<T&>(value).fields(*this); }) {
       add_number(number, value.value);  // an id
     } else {
       add_item(number, value);

@@ -34,8 +34,8 @@
 namespace subak {
 
 struct Engine::Impl {
-  derive::Places places() const {
-    return {search, [this](JobId id) { return starts_next(id); }};
+  derive::Places places(const Growth* growth = nullptr) const {
+    return {search, [this](JobId id) { return starts_next(id); }, growth};
   }
 
   std::optional<bool> starts_next(JobId id) const {
@@ -179,7 +179,9 @@ MilliGpu Engine::reserved_idle(ClusterId cluster) const {
 MigPlan Engine::mig_plan(ClusterId cluster) const {
   return derive::mig_plan(impl_->state, cluster);
 }
-Survey Engine::survey() const { return derive::survey(impl_->state, impl_->places()); }
+Survey Engine::survey(const Growth* growth) const {
+  return derive::survey(impl_->state, impl_->places(growth));
+}
 std::vector<AccountRow> Engine::account_rows(TimeMs t) const {
   return derive::account_rows(impl_->state, t);
 }
@@ -286,16 +288,17 @@ std::vector<CrowdedJob> Engine::crowded(JobId after, std::size_t most) const {
   return derive::crowded(impl_->state, after, most);
 }
 
-std::vector<Reason> Engine::reasons(JobId id, std::size_t position) const {
+std::vector<Reason> Engine::reasons(JobId id, std::size_t position, const Growth* growth) const {
   const state::Job* const job = impl_->state.jobs().find(id);
   if (job == nullptr || !(job->waits() || job->pods_behind() > 0)) return {};
-  return derive::reasons_of(impl_->state, impl_->places(), *job, position);
+  return derive::reasons_of(impl_->state, impl_->places(growth), *job, position);
 }
 
-std::optional<Reason> Engine::first_reason(JobId id, std::size_t position) const {
+std::optional<Reason> Engine::first_reason(JobId id, std::size_t position,
+                                           const Growth* growth) const {
   const state::Job* const job = impl_->state.jobs().find(id);
   if (job == nullptr || !(job->waits() || job->pods_behind() > 0)) return std::nullopt;
-  return derive::first_reason(impl_->state, impl_->places(), *job, position);
+  return derive::first_reason(impl_->state, impl_->places(growth), *job, position);
 }
 
 std::optional<std::vector<ShadowRow>> Engine::shadow_queue(const View& view,
@@ -312,9 +315,9 @@ std::vector<ClaimRow> Engine::claims(std::string_view account, bool would) const
   return derive::claim_rows(impl_->state, account);
 }
 
-std::optional<Explanation> Engine::explain(JobId id, TimeMs t,
-                                           std::optional<std::size_t> position) const {
-  return derive::explain(impl_->state, impl_->places(), id, t, position);
+std::optional<Explanation> Engine::explain(JobId id, TimeMs t, std::optional<std::size_t> position,
+                                           const Growth* growth) const {
+  return derive::explain(impl_->state, impl_->places(growth), id, t, position);
 }
 
 }  // namespace subak

@@ -35,6 +35,7 @@
 #include "core/ids.h"
 #include "core/reason.h"
 #include "engine/answers/answers.h"
+#include "engine/answers/growth.h"
 #include "engine/answers/plan.h"
 #include "engine/answers/queue_snapshot.h"
 #include "engine/answers/view.h"
@@ -159,11 +160,14 @@ class Engine {
   std::vector<CrowdedJob> crowded(JobId after, std::size_t most) const;
   // Returns all accounts, parents first, with Fair Tree's factors.
   std::vector<AccountRow> account_rows(TimeMs t) const;
+  // `growth`, in the next functions: the newest result of plan_growth(), which says which jobs wait
+  // for nodes of a pool. It may be older than the state. nullptr: it is not known.
   // Explains why a job waits, at the time `t`. Returns nullopt if the job is unknown. The caller
   // may pass `position`, the job's position in the order, so that the call does not compute the
   // order.
   std::optional<Explanation> explain(JobId id, TimeMs t,
-                                     std::optional<std::size_t> position = std::nullopt) const;
+                                     std::optional<std::size_t> position = std::nullopt,
+                                     const Growth* growth = nullptr) const;
   // Returns the claims for jobs at or below the account, in the order in which they were made. An
   // empty path stands for all accounts. With `would`, the result has instead the claims that the
   // next pass would make with a policy that reclaims (Policy::reclaim). Use `would` only if
@@ -172,12 +176,13 @@ class Engine {
   // Returns only the reasons of a job that waits or has more pods than ranks; empty for other jobs.
   // `position` is the job's position in the order; 0: the position is not known. The call does not
   // read the queue. O(nodes).
-  std::vector<Reason> reasons(JobId id, std::size_t position) const;
+  std::vector<Reason> reasons(JobId id, std::size_t position, const Growth* growth = nullptr) const;
   // Returns the main reason why a job or its pods wait. nullopt: the job does not wait, and has no
   // more pods than ranks. The result is the first of reasons() if that reason comes from the
   // account's rules or from the cluster. Otherwise the result says whether there is room for the
   // job now. The call costs O(depth) and one search for a placement. reasons() reads every node.
-  std::optional<Reason> first_reason(JobId id, std::size_t position) const;
+  std::optional<Reason> first_reason(JobId id, std::size_t position,
+                                     const Growth* growth = nullptr) const;
   // Returns the shadow queue: the queue, and the jobs that the next pass would start, if every
   // namespace were enforced and all pods that wait outside Subak were gated. System namespaces are
   // left out. `view` has the pods that wait outside Subak: it is a View of this engine, or of the
@@ -206,7 +211,8 @@ class Engine {
   // Returns the slices of a cluster by profile, and the MIG configuration with which more waiting
   // jobs could start. O(queued jobs + nodes).
   MigPlan mig_plan(ClusterId cluster) const;
-  Survey survey() const;  // costs O(queued jobs + pods that hold GPUs + nodes), so call it rarely
+  // Costs O(queued jobs + pods that hold GPUs + nodes), so call it rarely.
+  Survey survey(const Growth* growth = nullptr) const;
 
  private:
   struct Impl;

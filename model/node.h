@@ -210,6 +210,44 @@ struct NodeSpec {
   friend bool operator==(const NodeSpec&, const NodeSpec&) = default;
 };
 
+// Returns the taint with which Karpenter or the cluster autoscaler marks a node that it is about to
+// remove; nullptr: the node has no such taint.
+inline const Taint* leaving_taint(const NodeSpec& node) {
+  for (const Taint& taint : node.taints) {
+    for (const std::string_view key :
+         {"karpenter.sh/disrupted", "karpenter.sh/disruption", "ToBeDeletedByClusterAutoscaler"}) {
+      if (taint.key == key) return &taint;
+    }
+  }
+  return nullptr;
+}
+
+// A node pool: nodes of a cluster that an autoscaler adds and removes (docs/design/0124).
+struct NodePool {
+  // A name of a-z, 0-9 and "-" that begins with a letter. No two pools have the same name.
+  std::string name;
+  // The name of the pool's cluster. Empty: the only cluster.
+  std::string cluster;
+  // The node label that only the nodes of the pool have.
+  Label label;
+  // The autoscaler keeps at least `least` nodes, and at most `most`.
+  std::uint32_t least = 0;
+  std::uint32_t most = 0;
+  // A new node of the pool, as its kubelet reports it. `node.name` is empty. `node.labels` includes
+  // `label`.
+  NodeSpec node;
+  template <class V>
+  void fields(V& v) {
+    v(1, "name", name);
+    v(2, "cluster", cluster);
+    v(3, "label", label);
+    v(4, "least", least);
+    v(5, "most", most);
+    v(6, "new_node", node);
+  }
+  friend bool operator==(const NodePool&, const NodePool&) = default;
+};
+
 // The slot of one pod of a gang: its node, its GPUs on the node, and its cost.
 struct PodSlot {
   // The node; 0: the pod has no slot.

@@ -113,4 +113,36 @@ Result<Priority> read_priority(const Policy& policy, std::string_view account,
   return refused("want a priority class that is for " + whose + ": " + names);
 }
 
+std::optional<Error> check_pool(const NodePool& pool) {
+  const auto bad = [](const char* field, std::string got, std::string want) {
+    return Error{ErrorCode::kInvalid, field, std::move(got), "want " + std::move(want)};
+  };
+  if (!is_class_name(pool.name)) {
+    return bad("name", pool.name, "a name of a-z, 0-9 and -, with a letter first");
+  }
+  if (pool.label.key.empty()) {
+    return bad("label", pool.label.value, "the label of the pool's nodes, such as pool=h100");
+  }
+  if (pool.most == 0 || pool.most > limits::kMaxPoolNodes) {
+    return bad("most", std::to_string(pool.most),
+               "1 to " + std::to_string(limits::kMaxPoolNodes) + " nodes");
+  }
+  if (pool.least > pool.most) {
+    return bad("least", std::to_string(pool.least),
+               "at most " + std::to_string(pool.most) + ", the most nodes of the pool");
+  }
+  if (pool.node.gpus < 1 || pool.node.product.empty()) {
+    return bad("gpus", std::to_string(pool.node.gpus),
+               "at least 1, and their product: the pool is for GPU jobs");
+  }
+  if (!pool.node.name.empty() || !pool.node.mig.empty() || pool.node.mig_gpus != 0) {
+    return bad("new_node", pool.node.name, "a node without a name and without MIG slices");
+  }
+  const std::vector<Label>& labels = pool.node.labels;
+  if (std::find(labels.begin(), labels.end(), pool.label) == labels.end()) {
+    return bad("new_node", pool.label.key, "a node with the label of the pool");
+  }
+  return std::nullopt;
+}
+
 }  // namespace subak

@@ -122,13 +122,15 @@ struct BookPolicy {
   friend bool operator==(const BookPolicy&, const BookPolicy&) = default;
 };
 
-// Settings for waiting jobs: reservations and parking.
+// Settings for waiting jobs: reservations, parking, and nodes that may come.
 struct QueueSettings {
   // The most jobs of a cluster with a reservation at one time; 0 = none.
   std::uint32_t reserve_jobs = 4;
   // Once this many gated pods of an account wait in a cluster, new owners of pods are parked
   // (docs/design/0119). 0 = each owner is parked.
   std::uint32_t park_after = 1'000;
+  // The node pools of all clusters.
+  std::vector<NodePool> node_pools{};
   friend bool operator==(const QueueSettings&, const QueueSettings&) = default;
 };
 
@@ -206,6 +208,7 @@ struct Policy {
     v(27, "months_closed_until_ms", books.months.closed_until_ms);
     v(28, "ready_within_ms", gangs.ready_within_ms);
     v(29, "park_after", queue.park_after);
+    v(30, "node_pools", queue.node_pools);
   }
   friend bool operator==(const Policy&, const Policy&) = default;
 };
@@ -283,6 +286,9 @@ bool is_class_name(std::string_view name);
 // True if jobs of the account may use the class. `account`: the path of the account or of a user;
 // empty: the job has no account yet.
 bool may_use(const PriorityClass& priority_class, std::string_view account);
+// Returns what is wrong with a pool; nullopt: nothing. The field of the error is that of the pool,
+// such as "most". The function looks neither at other pools nor for the pool's cluster.
+std::optional<Error> check_pool(const NodePool& pool);
 // Returns the class that has this priority and that jobs of the account may use; nullptr if there
 // is none. The pointer is valid as long as the policy.
 const PriorityClass* class_with(const Policy& policy, std::int32_t priority,

@@ -1,4 +1,4 @@
-// subak cluster list, nodes, domains, mig: the nodes and topology that the service knows.
+// subak cluster list, nodes, domains, pools, mig: the nodes and topology that the service knows.
 #include <algorithm>
 #include <sstream>
 
@@ -182,6 +182,26 @@ Table domain_table(const v1::ListDomainsResponse& answer) {
   return table;
 }
 
+Table pool_table(const v1::ListNodePoolsResponse& answer) {
+  Table table({{"POOL", Align::kLeft, Room::kElastic},
+               {"LABEL", Align::kLeft, Room::kElastic},
+               {"PRODUCT", Align::kLeft, Room::kElastic},
+               {"GPUS", Align::kRight},
+               {"MIN", Align::kRight},
+               {"MAX", Align::kRight},
+               {"NODES", Align::kRight},
+               {"STARTING", Align::kRight},
+               {"WANTED", Align::kRight},
+               {"FOR", Align::kLeft, Room::kElastic}});
+  for (const v1::NodePool& p : answer.pools()) {
+    table.row({p.name(), p.label().key() + "=" + p.label().value(), p.product(),
+               std::to_string(p.gpus()), std::to_string(p.min()), std::to_string(p.max()),
+               std::to_string(p.present()), std::to_string(p.starting()),
+               std::to_string(p.wanted()), p.jobs().empty() ? "-" : joined(p.jobs())});
+  }
+  return table;
+}
+
 Table mig_table(const v1::ListMigSlicesResponse& answer) {
   Table table({{"NODE", Align::kLeft, Room::kElastic},
                {"PROFILE"},
@@ -252,6 +272,23 @@ void add_pages(Command cluster, const std::string& name, const std::string& help
   });
 }
 
+void add_pools(Command cluster) {
+  auto o = std::make_shared<PageCommand>();
+  Command c = cluster.add("pools", "node pools, and how many nodes more each should have");
+  c.option("--cluster", o->cluster, "name of the cluster; needed if there are several clusters",
+           "NAME");
+  add_watch(c, o->watch);
+  c.run([o](Session& s) {
+    return repeat(s, o->watch.seconds(), [&] {
+      v1::ListNodePoolsRequest request;
+      request.set_cluster(o->cluster);
+      const auto answer =
+          s.call<v1::ListNodePoolsResponse>("ClusterService/ListNodePools", request);
+      s.show(answer, [&] { return pool_table(answer); });
+    });
+  });
+}
+
 }  // namespace
 
 void add_cluster(Command root) {
@@ -265,6 +302,7 @@ void add_cluster(Command root) {
   add_pages<v1::ListDomainsRequest, v1::ListDomainsResponse>(
       cluster, "domains", "NVLink domains and their GPUs", "ClusterService/ListDomains",
       [](auto& a) { return a.mutable_domains(); }, domain_table);
+  add_pools(cluster);
   add_pages<v1::ListMigSlicesRequest, v1::ListMigSlicesResponse>(
       cluster, "mig", "MIG slices by node and profile, and advice", "ClusterService/ListMigSlices",
       [](auto& a) { return a.mutable_rows(); }, mig_table, say_mig_plan);

@@ -19,6 +19,7 @@
 #include "core/ids.h"
 #include "core/quantity.h"
 #include "core/reason.h"
+#include "engine/answers/growth.h"
 #include "model/effect.h"
 #include "model/fact.h"
 #include "model/job.h"
@@ -423,6 +424,8 @@ struct Survey {
   // For each reason, how many of the first limits::kSurveyExplained jobs have it. A job may have
   // several reasons.
   std::map<ReasonToken, std::size_t> reasons;
+  // The node pools (Growth::pools). Empty if the caller does not know the growth of pools.
+  std::vector<Growth::Pool> pools;
 };
 
 }  // namespace subak

@@ -101,6 +101,16 @@ struct AccountsView {
   const Row* nearest(std::string_view path, F&& fn) const;
 };
 
+// Nodes that a node pool may still get.
+struct NodesToCome {
+  // The product of the nodes' GPUs, how many GPUs each node has, and how many nodes may come.
+  std::string product;
+  std::int64_t gpus = 0, nodes = 0;
+  // The CPU and memory of each node. 0: not known.
+  std::int64_t cpu_milli = 0, memory_bytes = 0;
+  friend bool operator==(const NodesToCome&, const NodesToCome&) = default;
+};
+
 // The largest amount of each resource other than GPUs on one GPU node of a cluster. Each maximum
 // may be on a different node.
 struct LargestNode {
@@ -116,6 +126,8 @@ struct LargestNode {
   // The most CPU that one container can have (NodeSpec::numa_cpu_milli). 0: some node has no such
   // bound.
   std::int64_t container_cpu_milli = 0;
+  // The nodes that may still come, by pool.
+  std::vector<NodesToCome> to_come{};
   friend bool operator==(const LargestNode&, const LargestNode&) = default;
 };
 

@@ -194,7 +194,8 @@ void decide(Decision& d, const in::SubmitJob& i) {
   const AccountId account = d.s.tree().find(i.account);
   const ShapeId shape = d.shape_of(cluster->id, i.request);
   if (auto error = not_entitled(d, i, shape)) return d.refuse(*error, i.account);
-  if (cluster->synced && !d.search.fits_empty_fleet(shape)) {
+  if (cluster->synced && !d.search.fits_empty_fleet(shape) &&
+      d.search.pools_for(shape, d.s.clusters().pools()).empty()) {
     d.out.reply.warnings.push_back(
         "ExceedsFleet: no placement exists in the fleet as it is now; the job waits until one "
         "does");

@@ -41,6 +41,21 @@ std::optional<Error> check_classes(const Decision& d, const Policy& policy) {
   return std::nullopt;
 }
 
+// A pool may name a cluster that does not exist yet: the pool then has no nodes.
+std::optional<Error> check_pools(const Policy& policy) {
+  std::set<std::string_view> names;
+  for (std::size_t i = 0; i < policy.queue.node_pools.size(); ++i) {
+    const NodePool& pool = policy.queue.node_pools[i];
+    auto error = check_pool(pool);
+    if (!error && !names.insert(pool.name).second)
+      error = {ErrorCode::kInvalid, "name", pool.name, "want each pool once"};
+    if (!error) continue;
+    error->field = "node_pools[" + std::to_string(i) + "]." + error->field;
+    return error;
+  }
+  return std::nullopt;
+}
+
 }  // namespace
 
 void decide(Decision& d, const in::SetPolicy& i) {
@@ -86,6 +101,7 @@ void decide(Decision& d, const in::SetPolicy& i) {
         "policy");
   }
   if (auto error = check_classes(d, p)) return d.refuse(*error, "policy");
+  if (auto error = check_pools(p)) return d.refuse(*error, "policy");
   if (p.tick.ms < kSecondMs) return bad("tick", p.tick.ms, "want at least 1s");
   const Policy next = policy_of_edit(d, p);
   if (next == d.s.policy()) return;

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <set>
+#include <utility>
 
 #include "accounting/quota/entitlement.h"
 #include "core/decimal.h"
@@ -203,7 +204,11 @@ void explain_place(const State& s, const Places& places, const state::Job& job,
   }
   ReservedUntil reserved = kept_from(s, places, job);
   const FleetView fleet_view(s.fleet(), reserved.beside_drains(state::sure_end(s, job)));
+  auto nodes = waits_for_nodes(places, job);
+  const std::vector<std::string> pools = places.search.pools_for(job.shape, s.clusters().pools());
+  if (!pools.empty()) return out.push_back(nodes ? *std::move(nodes) : waits_for_pools(pools));
   for (Reason& why : places.search.explain(fleet_view, job.shape, job.id)) {
+    if (nodes) out.push_back(*std::exchange(nodes, std::nullopt));
     if (why.token == ReasonToken::kNodeConditions) why.detail += turned_away(s, job);
     out.push_back(std::move(why));
   }
@@ -416,6 +421,7 @@ Reason first_reason(const State& s, const Places& places, const state::Job& job,
   }
   if (found.blocked_by_rule) return explain_rule(s, *found.blocked_by_rule);
   if (found.refused) return scheduler_refused(s, job);
+  if (auto nodes = waits_for_nodes(places, job)) return *std::move(nodes);
   const PodShape& pod = s.fleet().request(job.shape).groups.front().shape;
   const std::string kind = pod.kind == GpuKind::kMig ? "mig-" + pod.profile
                            : pod.products.empty()    ? kAnyProduct

@@ -26,6 +26,11 @@ Reason first_reason(const State& s, const Places& places, const state::Job& job,
 Reason make_reason(ReasonToken token, std::string subject, std::string detail);
 // Returns why the rule stops a job.
 Reason explain_rule(const State& s, const Binding& rule);
+// Returns the reason of a job that new nodes of pools would start. nullopt: new nodes would not
+// start the job, or that is not known.
+std::optional<Reason> waits_for_nodes(const Places& places, const state::Job& job);
+// Returns the reason of a job that only these pools could hold. Other jobs or rules come before it.
+Reason waits_for_pools(const std::vector<std::string>& pools);
 // Returns why the job's account has not accepted the job yet (Job::awaits_resume).
 Reason explain_not_accepted(const State& s, const state::Job& job);
 // Returns the account's path for a message.

@@ -24,6 +24,7 @@
 #include <vector>
 
 #include "core/ids.h"
+#include "engine/answers/growth.h"
 #include "engine/state/state.h"
 #include "placement/fleet/reserved_nodes.h"
 #include "placement/search/search.h"
@@ -171,6 +172,8 @@ struct Places {
   // Returns whether the next pass would start this queued job. nullopt: the result is not known.
   // The function may be empty.
   std::function<std::optional<bool>(JobId)> starts_next;
+  // Which jobs would start on nodes that may come. nullptr: not known.
+  const Growth* growth = nullptr;
 };
 
 }  // namespace subak::derive

@@ -86,6 +86,7 @@ MigPlan mig_plan(const State& s, ClusterId cluster) {
 Survey survey(const State& s, const Places& places) {
   Survey out;
   survey_queue(s, places, out);
+  if (places.growth != nullptr) out.pools = places.growth->pools;
   out.claims = s.claims().all().size();
   out.claim_due_ms = first_due(s);
   const ReadyQueue::Census waiting = s.jobs().ready().census();

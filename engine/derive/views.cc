@@ -8,6 +8,7 @@
 #include "core/must.h"
 #include "model/product.h"
 #include "placement/fleet/views.h"
+#include "placement/search/pools.h"
 
 namespace subak::derive {
 namespace {
@@ -143,7 +144,9 @@ std::map<std::string, std::int64_t> container_gpus(const State& s, ClusterId clu
 
 // Refreshes the parts that only change with nodes. They need a look at every node.
 void refresh_nodes(const State& s, ViewMemo& memo) {
-  if (memo.nodes_version == s.nodes().version()) return;
+  const FleetPools& pools = s.clusters().pools();
+  if (memo.nodes_version == s.nodes().version() && memo.pools_version == pools.version) return;
+  memo.pools_version = pools.version;
   memo.slices.clear();
   memo.node_gpus.clear();
   memo.largest.clear();
@@ -153,6 +156,12 @@ void refresh_nodes(const State& s, ViewMemo& memo) {
       memo.slices[id][row.profile] += row.configured;
     memo.largest[id] = largest_node(s, id);
     memo.container_gpus[id] = container_gpus(s, id);
+  }
+  for (const PoolNodes& nodes : pool_nodes(s.fleet(), pools)) {
+    const FleetPool& of = pools.all[nodes.pool];
+    const NodeSpec& node = of.pool.node;
+    memo.largest[of.cluster].to_come.push_back(
+        {node.product, node.gpus, nodes.to_come, node.cpu_milli, node.memory_bytes});
   }
   for (const ProductTotals& p : s.fleet().totals()) {
     memo.node_gpus[p.cluster][p.product] = largest_node_gpus(s.fleet(), p.cluster, p.product);

@@ -32,6 +32,8 @@ struct ViewMemo {
   // too.
   std::map<ClusterId, std::map<std::string, std::int64_t>> container_gpus;
   std::uint64_t nodes_version = 0;
+  // The version of the node pools, on which `largest` depends too.
+  std::uint64_t pools_version = 0;
   // The result of Fleet::totals(), and Fleet::totals_version() at that time.
   std::vector<ProductTotals> totals;
   std::uint64_t totals_version = 0;

@@ -28,6 +28,7 @@
 #include "core/error.h"
 #include "core/ids.h"
 #include "core/quantity.h"
+#include "engine/answers/growth.h"
 #include "engine/forecast/calibration_record.h"
 #include "engine/forecast/forecast.h"
 
@@ -64,6 +65,9 @@ struct ForecastStarts {
   std::shared_ptr<const Forecast> forecast;
   // The quantiles after the newest hit or miss. They may be newer than the forecast.
   StartOdds odds;
+  // The nodes that pools should get, at the time of the forecast. nullptr: no forecast
+  // was made yet.
+  std::shared_ptr<const Growth> growth = nullptr;
   // False if no forecast was made yet; `forecast` then has no starts.
   bool is_made() const { return forecast->time_ms() != 0; }
   // Returns the estimate for a waiting job at `now`; nullopt if the forecast has no start of the

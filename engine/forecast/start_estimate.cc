@@ -36,6 +36,8 @@ std::string_view assumption(const StartEstimate& estimate) {
       return "the forecast does not look further";
     case EstimateBasis::kTooFewStarts:
       return "what runs before it has no time limit, and too few starts have come to learn from";
+    case EstimateBasis::kNewNodes:
+      return "it starts on new nodes of a pool, and when these come is not known";
     case EstimateBasis::kNoForecast:
       break;
   }
@@ -57,6 +59,8 @@ std::optional<StartEstimate> start_estimate(const JobRow& row, const ForecastSta
                          {std::min(told ? told->earliest_ms : now, expected), expected,
                           row.start_ms, told && told->learned}};
   }
+  if (starts.growth != nullptr && starts.growth->find(row.id) != nullptr)
+    return StartEstimate{EstimateBasis::kNewNodes, {}};
   if (told && told->assumed && !told->learned)
     return StartEstimate{EstimateBasis::kTooFewStarts, {}};
   if (told) return StartEstimate{EstimateBasis::kForecast, *told};

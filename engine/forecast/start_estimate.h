@@ -29,6 +29,8 @@ enum class EstimateBasis : std::uint8_t {
   kTooFewStarts,
   // No estimate yet: the job is newer than the newest forecast.
   kNoForecast,
+  // No estimate: the job starts on new nodes of a pool, and when these come is not known.
+  kNewNodes,
 };
 
 // True if the estimate has times.

@@ -128,6 +128,7 @@ void State::on(const fact::PolicySet& f) {
     tree_.second().emplace(change.half_life_ms, now(), tree_.nodes());
   }
   policy_ = f.policy;
+  clusters_.set_pools(policy_.queue.node_pools);
   fleet_.set_gpu_headroom(policy_.gpu_headroom);
   fleet_.set_domain_rules({policy_.gangs.keep_whole, policy_.gangs.clique_gangs});
   plan_ends();

@@ -62,11 +62,29 @@ void Clusters::apply(const fact::ClusterSet& f) {
   cluster.name = f.name;
   cluster.mode = f.mode;
   cluster.namespaces = f.namespaces;
+  find_pools();
 }
 
 void Clusters::apply(const fact::ClusterRemoved& f) {
   must(removed_.try_emplace(f.id, at(f.id).name).second, "a cluster goes once");
   all_.erase(f.id);
+  find_pools();
+}
+
+void Clusters::set_pools(std::vector<NodePool> declared) {
+  declared_ = std::move(declared);
+  find_pools();
+}
+
+void Clusters::find_pools() {
+  std::vector<FleetPool> found;
+  for (const NodePool& pool : declared_) {
+    if (const Cluster* const of = find(pool.cluster)) found.push_back({of->id, pool});
+  }
+  must(found.size() <= declared_.size(), "a pool is in one cluster");
+  if (found == pools_.all) return;
+  pools_.all = std::move(found);
+  ++pools_.version;
 }
 
 void Clusters::apply(const fact::ClusterSynced& f) {

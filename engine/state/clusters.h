@@ -1,5 +1,5 @@
-// The clusters: names, modes, job numbers, reservations, and the time up to which their events are
-// known. The id of a removed cluster is never reused.
+// The clusters: names, modes, node pools, job numbers, reservations, and the time up to which their
+// events are known. The id of a removed cluster is never reused.
 //
 // A reference to a cluster is valid until the cluster is removed.
 // Threads: one at a time. State owns the object. Only code in state/ changes the object.
@@ -17,6 +17,7 @@
 #include "core/ids.h"
 #include "engine/answers/namespace_labels.h"
 #include "model/fact.h"
+#include "placement/search/pools.h"
 
 namespace subak::state {
 
@@ -112,6 +113,8 @@ class Clusters {
   const std::string& name_of(ClusterId id) const;
   // Returns the id of the next new cluster. None: all ids are used.
   ClusterId next_id() const;
+  // The node pools of the policy whose clusters exist.
+  const FleetPools& pools() const { return pools_; }
   // Returns the reservation of a job. nullptr: the job has no reservation. The pointer is valid
   // until the next fact.
   const Reservation* reservation_of(JobId id) const;
@@ -125,6 +128,8 @@ class Clusters {
   void apply(const fact::ClusterSynced& f);
   void apply(const fact::ClusterSeen& f);
   void apply(const fact::NamespaceLabelled& f);
+  // Sets the node pools of the policy.
+  void set_pools(std::vector<NodePool> declared);
   // Records that a pod existed at `at`. If the cluster is synced and has a `seen_until_ms`, the
   // cluster's events are then known up to `at`.
   void pod_seen(ClusterId id, TimeMs at);
@@ -151,10 +156,15 @@ class Clusters {
  private:
   // Returns the cluster for a change. Asserts that the cluster exists.
   Cluster& writable(ClusterId id);
+  // Finds the clusters that the declared pools name. Call it after a cluster comes or goes.
+  void find_pools();
 
   std::map<ClusterId, Cluster> all_;
   // The names of removed clusters.
   std::map<ClusterId, std::string> removed_;
+  // The node pools of the policy, and the result of pools().
+  std::vector<NodePool> declared_;
+  FleetPools pools_;
 };
 
 }  // namespace subak::state

@@ -84,13 +84,9 @@ std::vector<std::string> gpu_operator_causes(const NodeSpec& node) {
 }
 
 std::vector<std::string> autoscaler_causes(const NodeSpec& node) {
-  constexpr std::array<std::string_view, 3> kLeaving{
-      "karpenter.sh/disrupted", "karpenter.sh/disruption", "ToBeDeletedByClusterAutoscaler"};
-  for (const Taint& taint : node.taints) {
-    if (std::find(kLeaving.begin(), kLeaving.end(), taint.key) == kLeaving.end()) continue;
-    return {"an autoscaler removes the node: taint " + taint.key};
-  }
-  return {};
+  const Taint* const taint = leaving_taint(node);
+  if (taint == nullptr) return {};
+  return {"an autoscaler removes the node: taint " + taint->key};
 }
 
 void add_unfit(NodeSpec& node, const std::vector<std::string>& causes) {

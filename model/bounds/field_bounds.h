@@ -81,6 +81,7 @@ constexpr std::array kOwnRows{
     Row{"known_as", "", 0, kText},
     Row{"labels", "", 0, kNodeList},
     Row{"least", "", 0, kPods},
+    Row{"least", "node_pools", 0, limits::kMaxPoolNodes},
     Row{"lend", "", 0, kName},
     Row{"let_go_to", "", 0, kName},
     Row{"levels_above", "", 0, kNodeList},  // check_levels()
@@ -97,6 +98,7 @@ constexpr std::array kOwnRows{
     Row{"milligpu", "shape", 0, kMilliPerGpu - 1},
     Row{"min_domains", "", 0, kMost32},
     Row{"month_open_days", "", 0, kMost32},  // engine/decide/service.cc
+    Row{"most", "", 0, limits::kMaxPoolNodes},
     Row{"months", "", 0, limits::kMaxCivilEnds},
     Row{"months_closed_until_ms", "", -limits::kMaxTimeMs, limits::kMaxTimeMs},
     Row{"name", "", 0, kName},
@@ -104,6 +106,7 @@ constexpr std::array kOwnRows{
     Row{"namespaces", "spec", 0, static_cast<std::int64_t>(limits::kMaxNamespacesPerAccount)},
     Row{"near", "", 0, kPodList},
     Row{"node", "", 0, kName},
+    Row{"node_pools", "", 0, static_cast<std::int64_t>(limits::kMaxNodePools)},
     Row{"node_selector", "", 0, kTerms},
     Row{"next_half_life_ms", "", 0, limits::kMaxTimeLimitMs},
     Row{"nodes", "", 0, static_cast<std::int64_t>(limits::kMaxNodes)},

@@ -202,6 +202,21 @@ bool Search::fits_empty_fleet(ShapeId shape) {
   return impl_->at(shape).fits_empty;
 }
 
+std::vector<std::string> Search::pools_for(ShapeId shape, const FleetPools& pools) {
+  if (pools.all.empty() || fits_empty_fleet(shape)) return {};
+  if (!impl_->grown || !impl_->grown->is_of(impl_->fleet, pools)) {
+    impl_->grown = std::make_unique<GrownFleet>(impl_->fleet, pools);
+    ++impl_->grown_version;
+  }
+  Sought& known = impl_->at(shape);
+  if (known.grown_version != impl_->grown_version) {
+    const Shape& s = impl_->state.shape(shape);
+    known.pools = impl_->grown->pools_for(s.cluster, s.request());
+    known.grown_version = impl_->grown_version;
+  }
+  return known.pools;
+}
+
 std::int64_t Search::largest_node_gpus() {
   if (impl_->largest_version == impl_->state.changes.descriptions()) return impl_->largest_gpus;
   impl_->largest_version = impl_->state.changes.descriptions();

@@ -33,6 +33,7 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -40,6 +41,7 @@
 #include "core/reason.h"
 #include "placement/fleet/fleet.h"
 #include "placement/fleet/fleet_view.h"
+#include "placement/search/pools.h"
 
 namespace subak {
 
@@ -111,6 +113,11 @@ class Search {
   bool fits_empty_fleet(ShapeId shape);
   // Returns the GPUs of the largest node of all clusters. The result is cached in the same way.
   std::int64_t largest_node_gpus();
+  // Returns the names of the pools that could hold the gang together with the present nodes, if
+  // nothing were held and each pool had all its nodes. Empty if fits_empty_fleet() is true, or if
+  // not even such a fleet could hold the gang. The result is cached until a node's description or
+  // a pool changes.
+  std::vector<std::string> pools_for(ShapeId shape, const FleetPools& pools);
   // Returns the nodes, ascending, of the placement that the gang would get after the release of all
   // holds (FleetView::drained()). It prefers nodes with the fewest held GPUs. It uses only nodes
   // that could serve the gang now: nodes that take pods, have healthy GPUs and did not reject the

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "placement/fleet/fleet_impl.h"
+#include "placement/search/grown_fleet.h"
 #include "placement/search/search.h"
 #include "placement/trial/attempt.h"
 #include "placement/trial/index.h"
@@ -32,6 +33,9 @@ struct Sought {
   // The result of fits_empty_fleet(), and the version of descriptions for which it is valid.
   std::uint64_t fits_version = 0;
   bool fits_empty = false;
+  // The result of pools_for(), and the number of the grown fleet for which it is valid.
+  std::uint64_t grown_version = 0;
+  std::vector<std::string> pools;
 };
 
 struct Search::Impl {
@@ -55,6 +59,9 @@ struct Search::Impl {
   // 0: not computed yet.
   std::int64_t largest_gpus = 0;
   std::uint64_t largest_version = 0;
+  // The fleet with all nodes of its pools, and how many such fleets there were.
+  std::unique_ptr<GrownFleet> grown;
+  std::uint64_t grown_version = 0;
 
   // Drops the entries of shapes that the fleet has dropped since the last call. The number of a
   // dropped shape may belong to another shape by now. O(shapes dropped).

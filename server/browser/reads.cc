@@ -25,6 +25,7 @@ constexpr std::string_view kReads[] = {
     "/subak.v1.ClusterService/ListClusters",
     "/subak.v1.ClusterService/ListNodes",
     "/subak.v1.ClusterService/ListDomains",
+    "/subak.v1.ClusterService/ListNodePools",
     "/subak.v1.ClusterService/ListMigSlices",
     "/subak.v1.ClusterService/GetPlan",
     "/subak.v1.JobService/GetJob",

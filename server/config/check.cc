@@ -3,6 +3,7 @@
 #include <set>
 
 #include "server/config/config.h"
+#include "server/config/settings.h"
 
 namespace subak {
 namespace {
@@ -21,6 +22,18 @@ std::optional<Error> check_clusters(const Config& config) {
     if (!names.insert(cluster.name).second) {
       return Error{ErrorCode::kInvalid, "clusters", cluster.name, "want each cluster once"};
     }
+  }
+  return std::nullopt;
+}
+
+std::optional<Error> check_pools(const Config& config) {
+  for (const NodePool& pool : config.queue.node_pools) {
+    const bool known = std::any_of(config.clusters.begin(), config.clusters.end(),
+                                   [&](const ClusterConfig& c) { return c.name == pool.cluster; });
+    const bool only = pool.cluster.empty() && config.clusters.size() <= 1;
+    if (known || only || config.clusters.empty()) continue;
+    return Error{ErrorCode::kInvalid, "nodePools", pool.name + ": cluster " + pool.cluster,
+                 "want the name of one of the clusters"};
   }
   return std::nullopt;
 }
@@ -161,6 +174,7 @@ bool Config::follows_plainly() const {
 std::optional<Error> check_config(const Config& config) {
   if (auto error = check_tls(config)) return error;
   if (auto error = check_clusters(config)) return error;
+  if (auto error = check_pools(config)) return error;
   if (auto error = check_edges(config)) return error;
   if (auto error = check_callers(config)) return error;
   if (auto error = check_numa_labels(config)) return error;
@@ -198,6 +212,7 @@ Policy Config::policy_over(const Policy& stored) const {
   if (default_time_limit_ms) policy.default_time_limit_ms = *default_time_limit_ms;
   policy.system_namespaces = system_namespaces;
   policy.priority_classes = priority_classes;
+  policy.queue.node_pools = config::placed_pools(*this);
   return policy;
 }
 

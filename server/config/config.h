@@ -109,9 +109,11 @@ struct BookConfig {
   std::optional<std::uint32_t> month_open_days;
 };
 
-// Values of QueueSettings, under the same names. Unset: the stored value stays.
+// Values of QueueSettings, under the same names. Unset: the stored value stays. The configured
+// pools always replace the stored pools.
 struct QueueConfig {
   std::optional<std::uint32_t> reserve_jobs, park_after;
+  std::vector<NodePool> node_pools{};
 };
 
 // Values of Policy::gpu_headroom and Policy::fair_share. An unset value leaves the stored value.

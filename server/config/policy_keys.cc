@@ -148,6 +148,7 @@ Result<Policy> policy_with(const Config& config, const Policy& policy,
   Policy out = changed.policy_over(policy);
   out.system_namespaces = policy.system_namespaces;
   out.priority_classes = policy.priority_classes;
+  out.queue.node_pools = policy.queue.node_pools;
   return out;
 }
 

@@ -59,6 +59,15 @@ Result<ClusterConfig> read_cluster(std::string_view text);
 Result<PriorityClass> read_class(std::string_view text);
 // Adds the class. Refuses a second class with this name or value.
 std::optional<Error> add_class(Config& config, PriorityClass one);
+// Sets one field of a pool. A list gets one more entry.
+std::optional<Error> set_pool_field(NodePool& pool, std::string_view key, std::string_view text);
+// Adds the pool, whose nodes get the pool's label. Refuses a pool that is not complete, and a
+// second pool of this name.
+std::optional<Error> add_pool(Config& config, NodePool pool);
+// Reads "NAME:KEY=VALUE,...", which is the form of one pool in a flag, and adds the pool.
+std::optional<Error> read_pool(Config& config, std::string_view text);
+// Returns the configured pools. Their nodes are in the groups that topology labels name.
+std::vector<NodePool> placed_pools(const Config& config);
 // Reads a constant of target-share: a number from 0.001 to `most` thousandths with three decimals.
 // Sets `out` to thousandths, or to 0 if the number is `usual`, the default.
 std::optional<Error> read_constant(std::string_view text, std::uint32_t most, double usual,

@@ -148,6 +148,31 @@ MaybeBad read_class_map(const YAML::Node& node, const std::string& path, Config&
   return std::nullopt;
 }
 
+MaybeBad read_pool_map(const YAML::Node& node, const std::string& path, Config& config) {
+  NodePool pool;
+  const auto read_one = [&](const std::string& key, const std::string& here,
+                            const YAML::Node& value) -> MaybeBad {
+    if (auto found = need_text(value, here, "a text")) return found;
+    if (auto error = check_text(value.Scalar())) return named(value, here, *error);
+    if (auto error = set_pool_field(pool, key, value.Scalar())) return named(value, here, *error);
+    return std::nullopt;
+  };
+  const auto read = [&](const std::string& key, const YAML::Node& /*name*/,
+                        const YAML::Node& value) -> MaybeBad {
+    const std::string here = path + "." + key;
+    const bool list = key == "labels" || key == "taints" || key == "resources";
+    if (!list) return read_one(key, here, value);
+    if (!value.IsSequence()) return mistake(value, here, describe(value), "a list");
+    for (std::size_t i = 0; i < value.size(); ++i) {
+      if (auto found = read_one(key, here + "[" + std::to_string(i) + "]", value[i])) return found;
+    }
+    return std::nullopt;
+  };
+  if (auto found = for_each_entry(node, path, read)) return found;
+  if (auto error = add_pool(config, std::move(pool))) return named(node, path, *error);
+  return std::nullopt;
+}
+
 MaybeBad read_list(const Setting& setting, const YAML::Node& value, Config& config) {
   const std::string key(setting.key);
   if (!value.IsSequence()) return mistake(value, key, describe(value), "a list");
@@ -160,6 +185,10 @@ MaybeBad read_list(const Setting& setting, const YAML::Node& value, Config& conf
     }
     if (key == "priorityClasses") {
       if (MaybeBad found = read_class_map(value[i], path, config)) return found;
+      continue;
+    }
+    if (key == "nodePools") {
+      if (MaybeBad found = read_pool_map(value[i], path, config)) return found;
       continue;
     }
     if (MaybeBad found = need_text(value[i], path, setting.value)) return found;

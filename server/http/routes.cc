@@ -70,11 +70,11 @@ void HttpRoutes::metrics(HttpDone done) const {
   const TimeMs asked_ms = state.now_ms;
   const auto activity = std::make_shared<const ActivityFigures>(
       sources_.activity ? sources_.activity() : ActivityFigures());
-  const bool queued =
-      sources_.read([page, finish, asked_ms, users = sources_.user_metrics, surveyor = surveyor_,
-                     activity, prices = sources_.prices](const Engine& engine) {
+  const bool queued = sources_.read(
+      [page, finish, asked_ms, users = sources_.user_metrics, surveyor = surveyor_, activity,
+       prices = sources_.prices](const Engine& engine, const ForecastStarts& starts) {
         const TimeMs now = std::max(asked_ms, engine.now());
-        const Survey& survey = surveyor->look(engine);
+        const Survey& survey = surveyor->look(engine, starts.growth.get());
         metrics::write_fleet(*page, engine, survey, now);
         metrics::write_activity(*page, engine, *activity, prices ? *prices : PriceList(), now);
         finish(metrics::write_accounts(*page, engine, survey, now, users), true);

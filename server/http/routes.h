@@ -31,8 +31,9 @@ using HttpDone = std::function<void(HttpResponse)>;
 struct HttpSources {
   // Returns the present state of the service.
   std::function<metrics::ShellState()> state;
-  // Calls Follower::read(). False: the follower refuses the read, and does not call the function.
-  std::function<bool(std::function<void(const Engine&)>)> read;
+  // Calls Follower::read_expensive_starts(). False: the follower refuses the read, and does not
+  // call the function.
+  std::function<bool(Follower::StartsRead)> read;
   // `events` and `clock` must outlive the routes and all reads that the routes queue. Neither may
   // be nullptr.
   metrics::Events* events = nullptr;

@@ -161,6 +161,25 @@ void write_survey(Families& out, const Engine& engine, const Survey& survey) {
   write_non_gpu_use(out, engine, live);
 }
 
+// Writes the figures of the newest forecast. The figures may be older than the policy.
+void write_pools(Families& out, const Engine& engine, const Survey& survey) {
+  out.gauge("subak_pool_nodes",
+            "Nodes of a node pool. present: nodes that exist. starting: those of them that are new "
+            "and take no pods yet. wanted: nodes more that the pool should have. min and max: the "
+            "bounds of the pool.");
+  for (const Growth::Pool& pool : survey.pools) {
+    const std::string cluster = engine.cluster_name(pool.cluster);
+    const auto sample = [&](const char* state, std::uint32_t nodes) {
+      out.sample({{"cluster", cluster}, {"pool", pool.name}, {"state", state}}, nodes);
+    };
+    sample("present", pool.present);
+    sample("starting", pool.starting);
+    sample("wanted", pool.wanted);
+    sample("min", pool.least);
+    sample("max", pool.most);
+  }
+}
+
 void write_reasons(Families& out, const Survey& survey) {
   out.gauge("subak_queue_head_waits",
             "How many of the queue's first 10 jobs wait for this reason. A job may have "
@@ -196,6 +215,7 @@ void write_fleet(Families& out, const Engine& engine, const Survey& survey, Time
   write_unfit(out, engine, clusters);
   write_rejections(out, engine, survey.clusters);
   write_survey(out, engine, survey);
+  write_pools(out, engine, survey);
   write_reasons(out, survey);
   write_claims(out, survey, now);
   out.gauge("subak_bill_residual_gpu_seconds",

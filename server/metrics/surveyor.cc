@@ -11,10 +11,10 @@ constexpr DurationMs kSurveyRest = 50;  // times the duration of a look
 
 }  // namespace
 
-const Survey& Surveyor::look(const Engine& engine) {
+const Survey& Surveyor::look(const Engine& engine, const Growth* growth) {
   const DurationMs begin = clock_.monotonic_ms();
   if (taken_ && begin < next_ms_) return survey_;
-  survey_ = engine.survey();
+  survey_ = engine.survey(growth);
   follow_positions();
   taken_ = true;
   const DurationMs end = clock_.monotonic_ms();

@@ -20,10 +20,11 @@ class Surveyor {
  public:
   // `clock` and `events` must outlive this object.
   Surveyor(const Clock& clock, Events& events) : clock_(clock), events_(events) {}
-  // Returns the last figures, after a new collection if one may begin. The result is valid until
+  // Returns the last figures, after a new collection if one may begin. `growth`: as for
+  // Engine::survey(). The result is valid until
   // the next call. After a collection, it counts in `events` how many of the first jobs of the
   // queue have moved back since the last collection.
-  const Survey& look(const Engine& engine);
+  const Survey& look(const Engine& engine, const Growth* growth = nullptr);
 
  private:
   // Compares the first jobs of the queue with those at the last collection.

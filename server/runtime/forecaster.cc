@@ -8,6 +8,7 @@
 
 #include "core/limits.h"
 #include "core/must.h"
+#include "engine/forecast/growth_run.h"
 #include "server/codec/calibration.h"
 #include "server/codec/codec.h"
 #include "server/log/log.h"
@@ -85,23 +86,27 @@ void Forecaster::go_on(const Engine& engine, bool whole) {
 }
 
 // A job that the previous forecast did not have gets its first start estimate now. The first
-// forecast does not count: it finds jobs that have waited for long.
-void Forecaster::take(Forecast forecast) {
+// forecast does not count: it finds jobs that have waited for long. A job that waits for new nodes
+// has no estimate.
+void Forecaster::take(Forecast forecast, Growth growth) {
   calibration_.look(forecast.time_ms());
   if (made_count_ > 0) {
     for (const Forecast::Start& start : forecast.starts()) {
-      if (!starts_.forecast->start(start.job))
+      if (!starts_.forecast->start(start.job) && growth.find(start.job) == nullptr)
         calibration_.announced(start.job, forecast.time_ms(), start.at_ms);
     }
   }
-  starts_ = {std::make_shared<const Forecast>(std::move(forecast)), calibration_.odds()};
+  starts_ = {std::make_shared<const Forecast>(std::move(forecast)), calibration_.odds(),
+             std::make_shared<const Growth>(std::move(growth))};
   ++made_count_;
   made_ms_ = options_.monotonic_ms();
   took_ms_ = made_ms_ - begun_ms_;
 }
 
 std::optional<DurationMs> Forecaster::due_in(const Engine& engine) const {
-  if (options_.stepped || making_ || engine.count(JobState::kQueued) == 0) return std::nullopt;
+  const bool needed =
+      engine.count(JobState::kQueued) > 0 || !engine.policy().queue.node_pools.empty();
+  if (options_.stepped || making_ || !needed) return std::nullopt;
   if (made_count_ == 0) return 0;
   const DurationMs every = is_of(engine) ? limits::kForecastIdleMs : limits::kForecastEveryMs;
   const DurationMs rest = std::max(every, limits::kForecastRest * took_ms_);
@@ -117,7 +122,7 @@ void Forecaster::turn(Engine& engine, bool may_copy) {
     thread_.join();
     ready_ = false;
     making_ = false;
-    take(std::move(result_));
+    take(std::move(result_), std::move(growth_));
   }
   if (copying_) return copy_slice(engine);
   if (due_in(engine) != 0) return;
@@ -127,7 +132,8 @@ void Forecaster::turn(Engine& engine, bool may_copy) {
 
 void Forecaster::make_at_once(const Engine& engine) {
   begun_ms_ = options_.monotonic_ms();
-  take(make_forecast(engine.forecast_basis(now(engine))));
+  const ForecastBasis basis = engine.forecast_basis(now(engine));
+  take(make_forecast(basis), plan_growth(basis));
 }
 
 void Forecaster::begin(Engine& engine) {
@@ -158,7 +164,9 @@ void Forecaster::make_beside() {
     const DurationMs until = options_.monotonic_ms() + limits::kForecastMs;
     unpack(packed, basis.facts);
     packed = {};
-    result_ = make_forecast(basis, [&] { return !stop_ && options_.monotonic_ms() < until; });
+    const auto go_on = [&] { return !stop_ && options_.monotonic_ms() < until; };
+    growth_ = plan_growth(basis, go_on);
+    result_ = make_forecast(basis, go_on);
     basis = {};  // the follower joins this thread once `ready_` is set, and freeing takes a second
     ready_ = true;
     options_.wake();

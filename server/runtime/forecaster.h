@@ -70,7 +70,7 @@ class Forecaster {
   // True if a finished forecast waits.
   bool is_ready() const { return ready_; }
   // Returns the time until the next forecast is due. nullopt: no forecast becomes due, because no
-  // job waits, a forecast is in progress, or the mode is stepped.
+  // job waits and there are no node pools, a forecast is in progress, or the mode is stepped.
   std::optional<DurationMs> due_in(const Engine& engine) const;
   // Returns the estimates for a read. If a small state has changed since the newest forecast, it
   // first makes a new forecast, unless the last one took long and was made too recently
@@ -88,9 +88,9 @@ class Forecaster {
   // Updates the calibration by this fact. If the fact is a job's start, returns the estimate for
   // that start. nullopt: the fact is no start, or the job had no estimate.
   std::optional<ExpectedStart> follow(const Fact& fact);
-  // Puts the forecast in use. A job that the previous forecast did not have gets its first estimate
-  // now.
-  void take(Forecast forecast);
+  // Puts the forecast and the growth of pools in use. A job that the previous forecast did not have
+  // gets its first estimate now.
+  void take(Forecast forecast, Growth growth);
   // Begins a copy of the engine's state.
   void begin(Engine& engine);
   // Copies the next slice. After the last slice it starts the forecasting thread.
@@ -129,8 +129,9 @@ class Forecaster {
   // `ready_`: a finished forecast is in `result_` and not in use yet. `stop_`: the destructor has
   // asked the thread to end its forecast.
   std::atomic<bool> ready_ = false, stop_ = false;
-  // The forecast that the thread makes. Only the thread uses it until `ready_` is set.
+  // The results of the thread. Only the thread uses them until `ready_` is set.
   Forecast result_;
+  Growth growth_;
   std::thread thread_;
 };
 

@@ -50,8 +50,8 @@ std::string ServicePorts::text() const {
 std::optional<Error> Service::Impl::start_http() {
   HttpSources sources;
   sources.state = [this] { return shell_state(); };
-  sources.read = [this](std::function<void(const Engine&)> fn) {
-    return recovered && follower->read_expensive("http", std::move(fn)) == Queued::kYes;
+  sources.read = [this](Follower::StartsRead fn) {
+    return recovered && follower->read_expensive_starts("http", std::move(fn)) == Queued::kYes;
   };
   sources.activity = [this] { return activity.figures(); };
   sources.prices = prices;

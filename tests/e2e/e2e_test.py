@@ -50,6 +50,7 @@ import cases_operators  # noqa: E402, F401
 import cases_owners  # noqa: E402, F401
 import cases_parking  # noqa: E402, F401
 import cases_pods  # noqa: E402, F401
+import cases_pools  # noqa: E402, F401
 import cases_ready  # noqa: E402, F401
 import cases_recipes  # noqa: E402, F401
 import cases_refused  # noqa: E402, F401

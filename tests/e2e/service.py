@@ -106,7 +106,9 @@ class Service(Listening):
                           "namespace=recipe-shared-notebooks:NVIDIA-A10-SHARED]",
                           "podPriorityClass: subak-gpu", "protectGangs: true",
                           "queueAccounts: [queue-of-kueue-is-an-account/lab=e2e.queue-of-kueue-is-an-account.lab]",
-                          "numaPolicyLabel: e2e/numa-policy", "numaGpusLabel: e2e/numa-gpus", ""])
+                          "numaPolicyLabel: e2e/numa-policy", "numaGpusLabel: e2e/numa-gpus",
+                          "nodePools:", "- {name: elastic, label: e2e/pool=node-pool-grows, max: 2, gpus: 8,",
+                          "   product: NVIDIA-H100-80GB-HBM3}", ""])
 
     def command(self, *args, timeout=60):
         """(exit code, stdout, stderr) of `subak ARGS`."""

@@ -24,6 +24,7 @@
 #include "core/decimal.h"
 #include "core/limits.h"
 #include "engine/engine.h"
+#include "engine/forecast/growth_run.h"
 
 namespace subak {
 namespace {
@@ -35,7 +36,8 @@ std::string describe(const JobRow& row) {
 
 void answer_why(const Engine& engine, const std::string& id, std::ostream& out) {
   const auto job = text::parse_job_id(id);
-  const auto why = job ? engine.explain(*job, engine.now()) : std::nullopt;
+  const Growth growth = plan_growth(engine.forecast_basis(engine.now()));
+  const auto why = job ? engine.explain(*job, engine.now(), std::nullopt, &growth) : std::nullopt;
   if (!why) {
     out << "= no such job\n";
     return;
@@ -114,6 +116,20 @@ void answer_lending(const AccountRow::Lending& lending, std::ostream& out) {
   }
 }
 
+void answer_pools(const Engine& engine, std::ostream& out) {
+  const Growth growth = plan_growth(engine.forecast_basis(engine.now()));
+  for (const Growth::Pool& pool : growth.pools) {
+    out << "= " << pool.name << " has=" << pool.present << " starting=" << pool.starting
+        << " wants=" << pool.wanted << " most=" << pool.most << "\n";
+  }
+  for (const Growth::Job& job : growth.jobs) {
+    out << "= " << text::job_id_text(job.job);
+    for (const Growth::Part& part : job.parts)
+      out << " " << growth.pools[part.pool].name << "=" << part.nodes;
+    out << "\n";
+  }
+}
+
 void answer_budgets(const Engine& engine, std::ostream& out) {
   const AccountTree& tree = engine.accounts();
   for (const AccountId id : tree.preorder()) {
@@ -132,11 +148,13 @@ std::string ask(const Engine& engine, const std::string& question) {
   in >> verb >> what;
   std::ostringstream out;
   const bool known = verb == "why" || verb == "claims" || verb == "queue" || verb == "would" ||
-                     verb == "shares" || verb == "bill" || verb == "pass" || verb == "budgets";
+                     verb == "shares" || verb == "bill" || verb == "pass" || verb == "budgets" ||
+                     verb == "pools";
   if (!known) ADD_FAILURE() << "no such question: " << question;
   if (verb == "why") answer_why(engine, what, out);
   if (verb == "would") answer_would(engine, out);
   if (verb == "budgets") answer_budgets(engine, out);
+  if (verb == "pools") answer_pools(engine, out);
   if (verb == "claims") answer_claims(engine, what == "would", out);
   if (verb == "queue") {
     for (const JobRow& row : engine.queue(100)) out << "= " << describe(row) << "\n";

@@ -50,6 +50,24 @@ TEST(Outlook, AStartByTimeLimitsIsToldFromTheFirstOne) {
             "too few starts tell how far off this is");
 }
 
+TEST(Outlook, WhoWaitsForNewNodesHasNoEstimate) {
+  ForecastStarts of = starts(false, true);
+  Growth growth;
+  growth.pools.resize(1);
+  growth.jobs = {{kJob, {{0, 2}}}};
+  of.growth = std::make_shared<const Growth>(growth);
+  EXPECT_EQ(words(waiting(), of),
+            "it starts on new nodes of a pool, and when these come is not known");
+  EXPECT_FALSE(is_estimate(start_estimate(waiting(), of, kNow)->by));
+  JobRow other = waiting();
+  other.id = kOther;
+  EXPECT_EQ(words(other, of), "none");
+  JobRow promised = waiting();  // a promise holds without new nodes
+  promised.start_ms = kNow + 2 * kHourMs;
+  promised.start_promised = true;
+  EXPECT_EQ(start_estimate(promised, of, kNow)->by, EstimateBasis::kPromise);
+}
+
 TEST(Outlook, AStartByAnAssumptionIsNotToldUntilOthersHaveCome) {
   const auto estimate = start_estimate(waiting(), starts(true, false), kNow);
   ASSERT_TRUE(estimate);

@@ -210,6 +210,7 @@ class OnLoopback(Service):
             ("audit",): ("AdminService/ListAudit", {}),
             ("usage", "report"): ("UsageService/ReportUsage", {}),
             ("cluster", "domains"): ("ClusterService/ListDomains", {}),
+            ("cluster", "pools"): ("ClusterService/ListNodePools", {}),
             ("cluster", "mig"): ("ClusterService/ListMigSlices", {}),
             ("status",): ("AdminService/GetStatus", {}),
             ("policy", "get"): ("AdminService/GetPolicy", {}),

@@ -1,5 +1,8 @@
 // The settings about nodes and pods: labels, alignment and routes.
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
+
+#include <algorithm>
 
 #include "server/config/config.h"
 #include "tests/server/config_text.h"
@@ -9,6 +12,7 @@ namespace {
 
 using test::accepted;
 using test::refusal;
+using ::testing::HasSubstr;
 
 TEST(YamlPods, LabelsOfNodes) {
   const Config c = accepted(
@@ -73,6 +77,60 @@ TEST(YamlPods, Routes) {
       refusal("sharedRouting: [class=a:X-SHARED, class=a:Y-SHARED]\n"),
       "subak.yaml:3: sharedRouting[1]: was \"class=a:Y-SHARED\", want each namespace and class "
       "in one route");
+}
+
+TEST(YamlPods, NodePools) {
+  const Config c = accepted(
+      "topologyLabels: [rack]\nnodePools:\n"
+      "- {name: big, cluster: east, label: pool=big, min: 1, max: 8, product: H100, gpus: 8,\n"
+      "   cpu: 95500m, memory: 1Ki, pods: 110, labels: [rack=r1, zone=a],\n"
+      "   taints: ['nvidia.com/gpu:NoSchedule', 'team=v:NoExecute'], resources: [rdma/hca=8]}\n");
+  NodePool pool{"big", "east", {"pool", "big"}, 1, 8, {}};
+  pool.node.product = "H100";
+  pool.node.gpus = 8;
+  pool.node.cpu_milli = 95'500;
+  pool.node.memory_bytes = 1024;
+  pool.node.pod_slots = 110;
+  pool.node.labels = {{"pool", "big"}, {"rack", "r1"}, {"zone", "a"}};
+  pool.node.taints = {{"nvidia.com/gpu", "", "NoSchedule"}, {"team", "v", "NoExecute"}};
+  pool.node.extended = {{"rdma/hca", 8}};
+  EXPECT_EQ(c.queue.node_pools, std::vector{pool});
+  pool.node.levels = {"r1"};  // the service reads nodes with this label in the same way
+  EXPECT_EQ(c.policy_over(Policy()).queue.node_pools, std::vector{pool});
+  EXPECT_TRUE(
+      accepted("mode: warn\n").policy_over(c.policy_over(Policy())).queue.node_pools.empty());
+
+  const std::string start = "nodePools:\n- {name: a, label: k=v, product: X, gpus: 1, max: 1";
+  EXPECT_EQ(accepted(start + "}\n").queue.node_pools.size(), 1);
+  const auto refused = [&](const std::string& more) { return refusal(start + more + "}\n"); };
+  EXPECT_EQ(refused(", min: 2"),
+            "subak.yaml:4: nodePools[0]: was \"2\", want at most 1, the most nodes of the pool");
+  EXPECT_EQ(refused(", cpu: x"),
+            "subak.yaml:4: nodePools[0].cpu: was \"x\", want CPUs such as 96 or 95500m");
+  EXPECT_EQ(refused(", labels: [k=w]"),
+            "subak.yaml:4: nodePools[0]: was \"k=v\", want each label once");
+  EXPECT_EQ(refused(", labels: k=w"),
+            "subak.yaml:4: nodePools[0].labels: was \"k=w\", want a list");
+  EXPECT_THAT(refused(", size: 2"), HasSubstr("nodePools[0].size: was \"size\", want one of name"));
+  EXPECT_THAT(refused(", taints: [x]"), HasSubstr("nodePools[0].taints[0]: was \"x\", want KEY"));
+  EXPECT_EQ(refused("}\n- {name: a, label: k=w, product: X, gpus: 1, max: 1"),
+            "subak.yaml:5: nodePools[1]: was \"a\", want each pool once");
+}
+
+TEST(FlagPods, ANodePool) {
+  Config config;
+  const auto setting = std::find_if(settings().begin(), settings().end(),
+                                    [](const auto& s) { return s.key == "nodePools"; });
+  EXPECT_EQ(setting->set(config, "a:label=k=v,labels=x=y,max=3,product=X,gpus=4"), std::nullopt);
+  ASSERT_EQ(config.queue.node_pools.size(), 1);
+  EXPECT_EQ(config.queue.node_pools[0].most, 3);
+  EXPECT_EQ(config.queue.node_pools[0].node.labels, (std::vector<Label>{{"k", "v"}, {"x", "y"}}));
+  EXPECT_EQ(setting->set(config, "b:max")->want, "want KEY=VALUE, such as max=8");
+  // A pool is in a cluster that the service serves.
+  config.clusters = {ClusterConfig{"east", std::nullopt}, ClusterConfig{"west", std::nullopt}};
+  EXPECT_EQ(check_config(config)->field, "nodePools");
+  config.queue.node_pools[0].cluster = "west";
+  EXPECT_EQ(check_config(config), std::nullopt);
 }
 
 }  // namespace

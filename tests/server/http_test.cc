@@ -40,8 +40,8 @@ class RoutesTest : public ::testing::Test {
   HttpResponse get(std::string_view target, std::string_view method = "GET") {
     HttpSources sources;
     sources.state = [this] { return state_; };
-    sources.read = [this](const std::function<void(const Engine&)>& fn) {
-      if (reads_) fn(engine_);
+    sources.read = [this](const Follower::StartsRead& fn) {
+      if (reads_) fn(engine_, {std::make_shared<const Forecast>(), {}});
       return reads_;
     };
     sources.events = &events_;

@@ -63,6 +63,39 @@ void put_domain(const Engine& engine, const DomainRow& row, v1::Domain* out) {
   out->set_free_milligpu(row.free);
 }
 
+void put_pool(const Growth& growth, std::size_t index, const NodePool& pool, v1::NodePool* out) {
+  constexpr int kMostJobs = 100;
+  const Growth::Pool& figures = growth.pools[index];
+  out->set_name(figures.name);
+  out->mutable_label()->set_key(pool.label.key);
+  out->mutable_label()->set_value(pool.label.value);
+  out->set_min(figures.least);
+  out->set_max(figures.most);
+  out->set_present(figures.present);
+  out->set_starting(figures.starting);
+  out->set_wanted(figures.wanted);
+  out->set_product(pool.node.product);
+  out->set_gpus(pool.node.gpus);
+  for (const Growth::Job& job : growth.jobs) {
+    const bool waits = std::any_of(job.parts.begin(), job.parts.end(),
+                                   [&](const Growth::Part& part) { return part.pool == index; });
+    if (waits && out->jobs_size() < kMostJobs) out->add_jobs(text::job_id_text(job.job));
+  }
+}
+
+// Writes the pools of the cluster. The figures are those of the newest forecast.
+void put_pools(const Engine& engine, const Growth& growth, ClusterId cluster,
+               v1::ListNodePoolsResponse* out) {
+  const std::vector<NodePool>& declared = engine.policy().queue.node_pools;
+  for (std::size_t i = 0; i < growth.pools.size(); ++i) {
+    const auto pool = std::find_if(declared.begin(), declared.end(), [&](const NodePool& p) {
+      return p.name == growth.pools[i].name;
+    });
+    if (growth.pools[i].cluster != cluster || pool == declared.end()) continue;
+    put_pool(growth, i, *pool, out->add_pools());
+  }
+}
+
 void put_mig_plan(const Engine& engine, const MigPlan& plan, v1::ListMigSlicesResponse* out) {
   for (const MigProfileTotals& total : plan.profiles) {
     v1::MigProfile* row = out->add_profiles();
@@ -179,6 +212,23 @@ ClusterService::Reactor* ClusterService::ListMigSlices(Context* context,
         slices->set_used(row.used);
         slices->set_free(row.free);
         return slices->ByteSizeLong();
+      });
+}
+
+ClusterService::Reactor* ClusterService::ListNodePools(Context* context,
+                                                       const v1::ListNodePoolsRequest* in,
+                                                       v1::ListNodePoolsResponse* out) {
+  Call call(shared_, context);
+  if (!call.allow(Role::kViewer)) return call.reactor();
+  Check check;
+  check.name("cluster", in->cluster(), false);
+  if (!check.ok()) return call.fail(check.error());
+  return call.read_starts(
+      [in, out](const Engine& engine, const ForecastStarts& starts) -> std::optional<Error> {
+        const ClusterId id = engine.find_cluster(in->cluster());
+        if (!id) return no_cluster(in->cluster());
+        if (starts.growth != nullptr) put_pools(engine, *starts.growth, id, out);
+        return std::nullopt;
       });
 }
 

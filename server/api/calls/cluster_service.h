@@ -57,6 +57,10 @@ class ClusterService final : public v1::ClusterService::CallbackService {
                        v1::ListDomainsResponse* out) override;
   Reactor* ListMigSlices(Context* context, const v1::ListMigSlicesRequest* in,
                          v1::ListMigSlicesResponse* out) override;
+  // Returns the pools with the figures of the newest forecast, in one answer. This is an expensive
+  // read.
+  Reactor* ListNodePools(Context* context, const v1::ListNodePoolsRequest* in,
+                         v1::ListNodePoolsResponse* out) override;
   // Returns the fleet over time, see put_plan(). This is an expensive read. Here, an empty cluster
   // name means all clusters.
   Reactor* GetPlan(Context* context, const v1::GetPlanRequest* in, v1::Plan* out) override;

@@ -33,11 +33,11 @@ std::optional<JobState> state_filter(v1::JobState state) {
   return static_cast<JobState>(static_cast<int>(state) - 1);
 }
 
-void list_jobs(const Engine& engine, const v1::ListJobsRequest& in, const Page& page,
-               v1::ListJobsResponse* out) {
+void list_jobs(const Engine& engine, const Growth* growth, const v1::ListJobsRequest& in,
+               const Page& page, v1::ListJobsResponse* out) {
   const std::optional<JobState> state = state_filter(in.state());
   PageMeter meter(page);
-  FirstReasons reasons(engine, limits::kMaxNodesLookedAtForList);
+  FirstReasons reasons(engine, growth, limits::kMaxNodesLookedAtForList);
   for (JobId after(page.after);;) {
     const std::vector<JobRow> rows = engine.jobs(after, page.size, state, in.account(), in.user());
     for (const JobRow& row : rows) {
@@ -87,10 +87,11 @@ JobService::Reactor* JobService::ListJobs(Context* context, const v1::ListJobsRe
   check.name("account", in->account(), false);
   check.name("user", in->user(), false);
   if (!check.ok()) return call.fail(check.error());
-  return call.read_expensive([in, out, page](const Engine& engine) -> std::optional<Error> {
-    list_jobs(engine, *in, page, out);
-    return std::nullopt;
-  });
+  return call.read_starts(
+      [in, out, page](const Engine& engine, const ForecastStarts& starts) -> std::optional<Error> {
+        list_jobs(engine, starts.growth.get(), *in, page, out);
+        return std::nullopt;
+      });
 }
 
 JobService::Reactor* JobService::ListQueue(Context* context, const v1::ListQueueRequest* in,
@@ -186,7 +187,7 @@ JobService::Reactor* JobService::ExplainJob(Context* context, const v1::ExplainJ
                                        const ForecastStarts& starts) -> std::optional<Error> {
         const TimeMs now = shared.now(engine);
         const std::size_t position = engine.is_queued_below(id, "") ? order.position(id) : 0;
-        const auto why = engine.explain(id, now, position);
+        const auto why = engine.explain(id, now, position, starts.growth.get());
         if (!why) return no_job(id);
         put(*why, engine, starts, now, out);
         put_compute_domain(shared.compute_domains(why->job.cluster), out->mutable_job());

@@ -37,7 +37,7 @@ void put_row(const JobRow& job, std::size_t position, const Engine& engine,
     *row->mutable_expected_start() = *std::move(start);
   }
   row->set_no_estimate(no_estimate(job, starts, now));
-  if (const auto reason = engine.first_reason(job.id, position)) {
+  if (const auto reason = engine.first_reason(job.id, position, starts.growth.get())) {
     put(*reason, row->mutable_waits_for());
   }
 }

@@ -296,6 +296,21 @@ class CopyReader {
     return out;
   }
 
+  void read_to_come(const v1::Cluster& in, std::vector<NodesToCome>& out) {
+    if (!fits("to_come", in.to_come(), limits::kMaxNodePools)) return;
+    for (int i = 0; i < in.to_come_size() && check_.ok(); ++i) {
+      const auto scope = check_.in("to_come", i);
+      const v1::NodesToCome& row = in.to_come(i);
+      NodesToCome& nodes = out.emplace_back();
+      nodes.product = check_.name("product", row.product(), true);
+      nodes.gpus = check_.number("gpus", row.gpus(), 0, std::int64_t{limits::kMaxGpusPerNode});
+      nodes.nodes = check_.number("nodes", row.nodes(), 0, std::int64_t{limits::kMaxPoolNodes});
+      nodes.cpu_milli = check_.number("cpu_milli", row.cpu_milli(), 0, limits::kMaxCpuMilli);
+      nodes.memory_bytes =
+          check_.number("memory_bytes", row.memory_bytes(), 0, limits::kMaxMemoryBytes);
+    }
+  }
+
   void read_cluster(const v1::Cluster& in, ClusterView& out) {
     out.id = ClusterId(static_cast<std::uint16_t>(check_.number("id", in.id(), 1, UINT16_MAX)));
     out.name = check_.name("name", in.name(), true);
@@ -312,6 +327,7 @@ class CopyReader {
     out.labels = read_labels(in);
     read_totals(in, out);
     read_largest_node(in, out.largest_node);
+    read_to_come(in, out.largest_node.to_come);
     for (MigSlices& slices : read_slices("mig_slices", in.mig_slices())) {
       out.mig_slices.emplace_back(std::move(slices.profile), slices.count);
     }

@@ -171,6 +171,14 @@ void put(const ClusterView& cluster, v1::Cluster* out) {
     row->set_profile(slices.profile);
     row->set_count(slices.count);
   }
+  for (const NodesToCome& nodes : cluster.largest_node.to_come) {
+    auto* row = out->add_to_come();
+    row->set_product(nodes.product);
+    row->set_gpus(nodes.gpus);
+    row->set_nodes(nodes.nodes);
+    row->set_cpu_milli(nodes.cpu_milli);
+    row->set_memory_bytes(nodes.memory_bytes);
+  }
   for (std::size_t i = 0; i < cluster.products.size(); ++i) {
     const ProductTotals& totals = cluster.products[i];
     auto* row = out->add_products();

@@ -19,22 +19,24 @@ class FirstReasons {
  public:
   // `engine` must outlive this object. Each page needs its own object, since the state must not
   // change while the object is in use.
-  FirstReasons(const Engine& engine, std::size_t most_nodes)
-      : engine_(engine), most_nodes_(most_nodes) {}
+  // `growth`: as for Engine::reasons(). It must outlive this object.
+  FirstReasons(const Engine& engine, const Growth* growth, std::size_t most_nodes)
+      : engine_(engine), growth_(growth), most_nodes_(most_nodes) {}
 
   // Returns the job's first reason. nullptr: the job does not wait, or a search would be needed and
   // too many nodes were examined. `position`: the job's position in the queue, from 1; 0: the
   // position is not known. The pointer is valid as long as this object exists.
   const Reason* of(const JobRow& row, std::size_t position = 0) {
     if (!is_waiting(row.state)) return of_crowd(row);
-    const std::string own = row.refused ? text::job_id_text(row.id) + " " : "";
+    const bool waits_for_nodes = growth_ != nullptr && growth_->find(row.id) != nullptr;
+    const std::string own = row.refused || waits_for_nodes ? text::job_id_text(row.id) + " " : "";
     const std::string key = own + std::string(enum_name(row.state)) + " " + row.cluster + " " +
                             row.account + "/" + row.user + " " + to_text(row.request);
     const auto known = by_key_.find(key);
     if (known != by_key_.end()) return &known->second;
     if (looked_at_ > most_nodes_) return nullptr;
     looked_at_ += engine_.fleet().nodes(row.id.cluster()).size();
-    std::vector<Reason> reasons = engine_.reasons(row.id, position);
+    std::vector<Reason> reasons = engine_.reasons(row.id, position, growth_);
     if (reasons.empty()) return nullptr;
     return &by_key_.emplace(key, std::move(reasons.front())).first->second;
   }
@@ -49,6 +51,7 @@ class FirstReasons {
   }
 
   const Engine& engine_;
+  const Growth* const growth_;
   const std::size_t most_nodes_;
   std::size_t looked_at_ = 0;
   std::map<std::string, Reason> by_key_;

@@ -26,6 +26,7 @@ TimeMs told_time(const std::optional<StartEstimate>& start) {
       return start->at.earliest_ms;
     case EstimateBasis::kTooFewStarts:
     case EstimateBasis::kNoForecast:
+    case EstimateBasis::kNewNodes:
       break;
   }
   return 0;
@@ -132,7 +133,7 @@ WaitingPage waiting_jobs(const Engine& engine, const ForecastStarts& starts,
     const bool told = by_us && row.cluster == cluster && row.origin == JobOrigin::kPods &&
                       (row.reclaim.claims || now_ms - row.submit_ms >= limits::kTellWaitingMs);
     if (!told) continue;
-    const std::optional<Reason> reason = engine.first_reason(row.id, 0);
+    const std::optional<Reason> reason = engine.first_reason(row.id, 0, starts.growth.get());
     const std::optional<JobRow> whole = engine.job(row.id, true);
     if (!reason || !whole) continue;
     for (const PodRow& pod : whole->pods) {

@@ -257,6 +257,16 @@ class RandomState {
     edit.policy.priority_classes.clear();
     if (below(2) == 0) edit.policy.priority_classes = {{"batch", 0, false, {}}};
     if (below(2) == 0) edit.policy.priority_classes.push_back({"prod", 7, true, {"a"}});
+    edit.policy.queue.node_pools.clear();
+    if (below(2) == 0) {
+      NodePool pool{"pool", "c1", {"pool", "x"}, 0, static_cast<std::uint32_t>(1 + below(3)), {}};
+      pool.node = node();
+      pool.node.name.clear();
+      pool.node.mig.clear();
+      pool.node.mig_gpus = 0;
+      pool.node.labels = {pool.label};
+      edit.policy.queue.node_pools = {pool};
+    }
     return edit;
   }
   NodeSpec node() {

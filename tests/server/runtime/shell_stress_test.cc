@@ -120,8 +120,8 @@ class ShellStressTest : public testing::Test {
       state.last_observed = events_.last_observed();
       return state;
     };
-    sources.read = [this](std::function<void(const Engine&)> fn) {
-      return follower_->read(std::move(fn));
+    sources.read = [this](Follower::StartsRead fn) {
+      return follower_->read_starts(std::move(fn));
     };
     sources.events = &events_;
     sources.clock = &clock_;

@@ -1,0 +1,62 @@
+// Which waiting jobs would start if the node pools got more nodes, and how many nodes that takes
+// (docs/design/0124).
+// Threads: any; plain values.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "core/ids.h"
+#include "core/quantity.h"
+
+namespace subak {
+
+struct Growth {
+  // A pool, and how many nodes it has, or should have.
+  struct Pool {
+    std::string name;
+    ClusterId cluster;
+    std::uint32_t least = 0, most = 0;
+    // The present nodes. `starting` of them do not take pods yet, and are new.
+    std::uint32_t present = 0, starting = 0;
+    // How many nodes more the pool should have. `present + wanted` is never above `most`, unless
+    // `wanted` is 0.
+    std::uint32_t wanted = 0;
+    friend bool operator==(const Pool&, const Pool&) = default;
+  };
+  // Nodes of one pool.
+  struct Part {
+    // The index in `pools`.
+    std::size_t pool = 0;
+    std::uint32_t nodes = 0;
+    friend bool operator==(const Part&, const Part&) = default;
+  };
+  // A job that would start, and the nodes that it would use and that do not take pods yet. Jobs may
+  // share such a node.
+  struct Job {
+    JobId job;
+    // At least one.
+    std::vector<Part> parts;
+    friend bool operator==(const Job&, const Job&) = default;
+  };
+
+  // The last fact that the result includes, and the time of the result.
+  std::uint64_t seq = 0;
+  TimeMs time_ms = 0;
+  // In the order of the policy.
+  std::vector<Pool> pools;
+  // By id.
+  std::vector<Job> jobs;
+
+  // Returns the entry of a job; nullptr if the job does not wait for nodes. O(log n).
+  const Job* find(JobId id) const {
+    const auto at = std::lower_bound(jobs.begin(), jobs.end(), id,
+                                     [](const Job& a, JobId of) { return a.job < of; });
+    return at == jobs.end() || at->job != id ? nullptr : &*at;
+  }
+};
+
+}  // namespace subak

@@ -1,0 +1,20 @@
+// Finds out how many nodes the pools should get. It simulates passes in a fleet in which each pool
+// has all its nodes.
+// Threads: any; pure functions.
+#pragma once
+
+#include <functional>
+
+#include "engine/answers/growth.h"
+#include "engine/forecast/forecast.h"
+
+namespace subak {
+
+// Runs passes on the copy, first without and then with the nodes that may come, until no more jobs
+// start. So the order of jobs, quotas, limits, budgets and reservations decide, as in a real pass.
+// A new node counts once for all jobs on it. From time to time, the function calls `go_on`. If
+// `go_on` returns false, only the jobs found so far count. Without pools, the result has no pools
+// and no jobs. O(state) for each pass.
+Growth plan_growth(const ForecastBasis& basis, const std::function<bool()>& go_on = nullptr);
+
+}  // namespace subak

@@ -1,0 +1,44 @@
+// Node pools: which present nodes are of a pool, and which nodes may still come (docs/design/0124).
+// Threads: as the fleet.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "core/ids.h"
+#include "model/node.h"
+#include "placement/fleet/fleet.h"
+
+namespace subak {
+
+// A pool, and the cluster that it names.
+struct FleetPool {
+  ClusterId cluster;
+  NodePool pool;
+  // Returns the node number `index` that may come, with a name of its own.
+  NodeSpec node_to_come(std::uint32_t index) const;
+  friend bool operator==(const FleetPool&, const FleetPool&) = default;
+};
+
+// The pools of all clusters.
+struct FleetPools {
+  std::vector<FleetPool> all;
+  // A number that grows with each change of `all`.
+  std::uint64_t version = 1;
+};
+
+// The nodes of one pool.
+struct PoolNodes {
+  // The index in FleetPools::all.
+  std::size_t pool = 0;
+  // The present nodes, ascending. Nodes that are drained, not ready or leave count too.
+  std::vector<NodeId> present;
+  // How many more nodes the pool may get.
+  std::uint32_t to_come = 0;
+};
+
+// Returns the nodes of each pool, in the order of `pools`. O(nodes of the pools' clusters).
+std::vector<PoolNodes> pool_nodes(const Fleet& fleet, const FleetPools& pools);
+
+}  // namespace subak
