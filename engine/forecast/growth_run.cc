@@ -39,7 +39,6 @@ class GrowthRun {
     Growth out;
     out.seq = state_.seq();
     out.time_ms = state_.now();
-    if (state_.clusters().pools().all.empty()) return out;
     settle(go_on);
     add_nodes(out);
     starts_.clear();
@@ -146,7 +145,15 @@ class GrowthRun {
 }  // namespace decide
 
 Growth plan_growth(const ForecastBasis& basis, const std::function<bool()>& go_on) {
-  return decide::GrowthRun(basis).run(go_on);
+  const bool any_pool = std::any_of(basis.facts.begin(), basis.facts.end(), [](const Fact& fact) {
+    const auto* const set = std::get_if<fact::PolicySet>(&fact.body);
+    return set != nullptr && !set->policy.queue.node_pools.empty();
+  });
+  if (any_pool) return decide::GrowthRun(basis).run(go_on);
+  Growth none;
+  none.seq = basis.seq;
+  none.time_ms = basis.time_ms;
+  return none;
 }
 
 }  // namespace subak

@@ -13,8 +13,8 @@ namespace subak {
 // Runs passes on the copy, first without and then with the nodes that may come, until no more jobs
 // start. So the order of jobs, quotas, limits, budgets and reservations decide, as in a real pass.
 // A new node counts once for all jobs on it. From time to time, the function calls `go_on`. If
-// `go_on` returns false, only the jobs found so far count. Without pools, the result has no pools
-// and no jobs. O(state) for each pass.
+// `go_on` returns false, only the jobs found so far count. O(state) for each pass. Without pools,
+// the result is empty, and the cost is O(facts).
 Growth plan_growth(const ForecastBasis& basis, const std::function<bool()>& go_on = nullptr);
 
 }  // namespace subak
