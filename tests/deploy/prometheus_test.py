@@ -23,6 +23,7 @@ from ports import free_ports  # noqa: E402
 SUBAKD, PLAY = (os.path.abspath(path) for path in (sys.argv.pop(1), sys.argv.pop(1)))
 DEADLINE_S = 240  # generous: other work may share the machine
 RATE = "10s"
+POOL = "h100:label=pool=h100,max=8,product=NVIDIA-H100-80GB-HBM3,gpus=8"
 PRICES = """
 currency: EUR
 gpus: [{from: 2020-01-01, product: gpu, perHour: 2.5}]
@@ -61,6 +62,7 @@ class Watched(unittest.TestCase):
         address = f"127.0.0.1:{free_ports(1)[0]}"
         self.subakd = self.start(SUBAKD, "--config", config, "--state", state, "--prices", prices,
                                  "--prometheus", f"http://{address}", "--prometheus-every", "1s",
+                                 "--node-pool", POOL,
                                  stdout=subprocess.PIPE, text=True)
         self.ports = dict(re.findall(r"(\w+)=([\d.]+:\d+)", self.subakd.stdout.readline()))
         self.begin = time.time()
