@@ -1,6 +1,5 @@
-// Which waiting jobs would start if the node pools got more nodes, and how many nodes that takes
-// (docs/design/0124).
-// Threads: any; plain values.
+// Which waiting jobs would start if the node pools got more nodes, and how many nodes they need
+// (docs/design/0124). Threads: any; plain values.
 #pragma once
 
 #include <algorithm>
@@ -15,15 +14,15 @@
 namespace subak {
 
 struct Growth {
-  // A pool, and how many nodes it has, or should have.
+  // A pool, and how many nodes it has and should get.
   struct Pool {
     std::string name;
     ClusterId cluster;
     std::uint32_t least = 0, most = 0;
-    // The present nodes. `starting` of them do not take pods yet, and are new.
+    // The number of present nodes. Of these, `starting` nodes are new and do not take pods yet.
     std::uint32_t present = 0, starting = 0;
-    // How many nodes more the pool should have. `present + wanted` is never above `most`, unless
-    // `wanted` is 0.
+    // How many more nodes the pool should get. If `wanted` is above 0, `present + wanted` is at
+    // most `most`.
     std::uint32_t wanted = 0;
     friend bool operator==(const Pool&, const Pool&) = default;
   };
@@ -34,11 +33,11 @@ struct Growth {
     std::uint32_t nodes = 0;
     friend bool operator==(const Part&, const Part&) = default;
   };
-  // A job that would start, and the nodes that it would use and that do not take pods yet. Jobs may
-  // share such a node.
+  // A job that would start on nodes that are starting or do not exist yet. Several jobs may share
+  // such a node.
   struct Job {
     JobId job;
-    // At least one.
+    // The number of these nodes, by pool. At least one part.
     std::vector<Part> parts;
     friend bool operator==(const Job&, const Job&) = default;
   };

@@ -1,5 +1,5 @@
-// Node pools: which present nodes are of a pool, and which nodes may still come (docs/design/0124).
-// Threads: as the fleet.
+// Node pools: which present nodes belong to a pool, and how many nodes it may still get
+// (docs/design/0124). Threads: as the fleet.
 #pragma once
 
 #include <cstddef>
@@ -16,7 +16,8 @@ namespace subak {
 struct FleetPool {
   ClusterId cluster;
   NodePool pool;
-  // Returns the node number `index` that may come, with a name of its own.
+  // Returns a description of a node that the pool may still get. Each `index`, from 0 on, gives the
+  // node another name.
   NodeSpec node_to_come(std::uint32_t index) const;
   friend bool operator==(const FleetPool&, const FleetPool&) = default;
 };
@@ -32,7 +33,8 @@ struct FleetPools {
 struct PoolNodes {
   // The index in FleetPools::all.
   std::size_t pool = 0;
-  // The present nodes, ascending. Nodes that are drained, not ready or leave count too.
+  // The present nodes, ascending. Nodes that are drained, not ready or about to be removed count
+  // too.
   std::vector<NodeId> present;
   // How many more nodes the pool may get.
   std::uint32_t to_come = 0;

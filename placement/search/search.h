@@ -128,7 +128,7 @@ class Search {
 
   // Returns the fragmentation of a cluster's free GPUs, as FGD defines it: sum over nodes of F_n /
   // sum of free. `mix` has shapes of that cluster and their popularity. The function reads the live
-  // fleet. Returns 0 if no GPU is free.
+  // fleet. Returns 0 if no GPU is free or if `mix` is empty.
   // Source: Weng et al., ATC'23.
   double fragmentation(std::span<const std::pair<ShapeId, double>> mix);
 

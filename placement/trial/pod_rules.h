@@ -2,17 +2,21 @@
 // required affinity to pods of their own gang (model/request.h). A domain here is a topology
 // domain of Kubernetes: the set of nodes with one value of a label.
 //
-// A gang is placed complete, so its spread counts when all its pods have nodes. While pods are
-// placed one after the other, each step keeps to a *ceiling* of pods in a domain:
+// A constraint must hold when all pods of the gang have nodes. But the search places the pods one
+// after the other. So each step obeys a *ceiling*: the most pods that a domain may have.
 //   - the strict ceiling is the number of pods in the emptiest domain before the gang, plus the
-//     allowed skew. A gang that keeps to it meets the constraint, whatever its other pods do
-//   - the loose ceiling assumes that the gang fills the emptiest domains as far as it can. A gang
-//     that exceeds it cannot meet the constraint. hold() then checks the complete gang
+//     allowed skew. A gang whose pods all obey this ceiling meets the constraint
+//   - the loose ceiling is the mean number of pods in a domain after the gang, rounded down, plus
+//     the allowed skew. The emptiest domain never has more pods than the mean. So a gang that
+//     exceeds this ceiling cannot meet the constraint. A gang that obeys it may still break the
+//     constraint, so hold() checks the complete gang
+//
+// If there are fewer domains than minDomains, both ceilings are the allowed skew, as in Kubernetes.
 //
 // The scheduler sees a pod whose affinity names the one node that Subak chose. If the constraint
 // counts only nodes that match the affinity (nodeAffinityPolicy Honor), the scheduler sees one
 // domain with one node. With minDomains above 1, the scheduler then allows maxSkew pods on each
-// node. A step keeps to that too. Private to placement.
+// node. Each step obeys this limit too. Private to placement.
 #pragma once
 
 #include <cstddef>
@@ -34,11 +38,11 @@ using DomainOfNode = std::vector<std::uint32_t>;
 struct SpreadRule {
   const TopologySpread* rule = nullptr;
   DomainOfNode domain_of;
-  // The pods of each domain that count, with the gang's pods on trial; by domain, from 1.
+  // How many counted pods each domain has, including the gang's pods on trial; by domain, from 1.
   std::vector<std::int64_t> pods;
   // The same for each node, by NodeIndex. Empty unless `most_on_node` is set.
   std::vector<std::int64_t> on_node;
-  // The ceilings, see above. `most_on_node` 0: no ceiling for a node.
+  // The two ceilings for a domain, and the limit for a node; `most_on_node` 0: no limit for a node.
   std::int64_t strict = 0, loose = 0, most_on_node = 0;
 
   std::int64_t domains() const { return static_cast<std::int64_t>(pods.size()) - 1; }
@@ -46,11 +50,11 @@ struct SpreadRule {
   std::int64_t fewest() const;
 };
 
-// Reads the snapshot when it is made, and follows the pods on trial. O(nodes) for each constraint
-// and each kind of pods that has one.
+// Counts the pods of the snapshot at its construction; count() then adds the pods on trial. The
+// construction is O(nodes) for each constraint of each kind of pods.
 class PodRules {
  public:
-  // Without rules: no shape has any, or the search ignores them.
+  // Makes an object without rules, for a gang without rules or for a search that ignores them.
   PodRules() = default;
   // The arguments must outlive the object.
   PodRules(const Shape& shape, const Scene& scene);
@@ -60,19 +64,21 @@ class PodRules {
   std::int64_t room(const Bounds& bounds, const Pods& pods, NodeIndex i, std::int64_t limit) const;
   // Counts pods that were placed on the node (`change` > 0) or removed from it.
   void count(const Pods& pods, NodeIndex i, std::int64_t change);
-  // True if the gang's pods on trial meet all topology spread constraints. The gang is complete.
+  // True if the gang's pods on trial meet all topology spread constraints. Call it when the gang is
+  // complete.
   bool hold() const;
 
   // The constraints of this kind of pods, the one with the fewest domains first.
   const std::vector<SpreadRule>& spread(const Pods& pods) const;
-  // Returns a key by which evenly() chooses a node: the pods in its domain of each constraint.
+  // Returns how many counted pods are in the node's domain, for each constraint in the order of
+  // spread(). evenly() compares nodes by this result.
   std::vector<std::int64_t> load(const Pods& pods, NodeIndex i) const;
 
-  // The affinity to the gang's own pods. A set is the kinds of pods with one term, which must share
-  // a domain.
+  // The affinity to the gang's own pods. A set has all kinds of pods with the same affinity term.
+  // All pods of a set must share a domain.
   std::size_t sets() const { return sets_.size(); }
   bool in_set(std::size_t set, const Pods& pods) const;
-  // The domains of a set, by the label of its term.
+  // The domains that are possible for a set, by the label of its term.
   const DomainOfNode& domains_of(std::size_t set) const { return sets_[set].domain_of; }
 
  private:

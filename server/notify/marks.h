@@ -1,5 +1,5 @@
-// The durable marks of receivers: how far each receiver is. The store has one record of all marks
-// (Store::write_notice_marks()). Threads: any; pure functions.
+// The durable marks of receivers. A mark says up to which fact a receiver got its notices. The
+// store has one record with all marks (Store::write_notice_marks()). Threads: any; pure functions.
 #pragma once
 
 #include <cstdint>
@@ -12,13 +12,13 @@
 
 namespace subak {
 
-// How far one receiver is.
+// The mark of one receiver.
 struct NoticeMark {
   // All notices of facts up to this one were delivered or lost.
   std::uint64_t seq = 0;
   // How many lost notices the receiver was not told of.
   std::uint64_t lost = 0;
-  // How many notices of later facts waited when the mark was written.
+  // How many notices of facts after `seq` waited when the mark was written.
   std::uint64_t waiting = 0;
   // When the mark was written.
   TimeMs time_ms = 0;
@@ -32,10 +32,12 @@ std::string marks_text(const NoticeMarks& marks);
 // Reads the form of marks_text(). kInvalid: the text has another form.
 Result<NoticeMarks> parse_marks(std::string_view text);
 
-// Returns where a receiver begins, in a store whose last fact is `last_seq`. A receiver without a
-// mark begins at `last_seq`, so that it gets no old notices. So does a receiver whose mark is older
-// than limits::kMaxNoticeAgeMs: its waiting notices count as lost. So does a receiver whose mark is
-// of a later fact than `last_seq`, as after a restore.
+// Returns the mark at which a receiver begins, in a store whose last fact is `last_seq`. In most
+// cases this is the receiver's mark. In three cases the receiver begins at `last_seq`, so that it
+// gets no old notices:
+//   - The receiver has no mark.
+//   - The mark is older than limits::kMaxNoticeAgeMs. Then the notices that waited count as lost.
+//   - The mark has a later fact than `last_seq`, as after a restore.
 NoticeMark where_to_begin(const NoticeMarks& marks, const std::string& name, std::uint64_t last_seq,
                           TimeMs now_ms);
 

@@ -27,11 +27,13 @@ struct EnumText<NoticeForm> {
 
 // What one request tells a receiver.
 struct NoticeMessage {
-  // In the order of their facts. One: the notice itself. More: a summary. None: `lost` counts.
+  // The notices, in the order of their facts. With several notices, the message is a summary.
+  // Empty: the message says how many notices were lost.
   std::vector<Notice> notices;
-  // How many notices were lost since the last message of this kind.
+  // For a message about lost notices: how many were lost since the last such message.
   std::uint64_t lost = 0;
-  // The number of the last fact before this message, for the id of a message about lost notices.
+  // For the id of a message about lost notices: the last fact whose notices, and all earlier ones,
+  // are delivered or lost.
   std::uint64_t lost_seq = 0;
 
   // Returns "1042" for the notice of fact 1042, "1042-1099" for a summary from the first to the

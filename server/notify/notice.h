@@ -29,13 +29,13 @@ enum class NoticeKind : std::uint8_t {
   kJobTakenBack,
   // The attempt of a job is over, and the job waits again.
   kJobWaitsAgain,
-  // A job ended, and neither by itself nor because a person cancelled it.
+  // A job ended, but not by itself, and not because a person cancelled it.
   kJobEnded,
   // A cluster refuses to end a pod of a job that must end.
   kEndRefused,
   // An account has spent a part of a budget.
   kBudgetReached,
-  // A warning of the service itself: for receivers of the whole account tree.
+  // A warning of the service itself. Only receivers of the whole account tree get it.
   kServiceWarning,
 };
 template <>
@@ -61,7 +61,8 @@ struct Notice {
   friend bool operator==(const Notice&, const Notice&) = default;
 };
 
-// What notices say about the jobs and nodes of facts. An object that no longer exists is missing.
+// What notices say about the jobs and nodes of facts. If the engine no longer knows a job or node,
+// the maps do not have it.
 struct NoticeSubjects {
   struct Job {
     std::string account, name, user;
@@ -76,7 +77,7 @@ bool may_give_notice(const fact::Body& body);
 // Looks up the jobs and nodes of these facts. O(facts).
 NoticeSubjects notice_subjects(std::span<const Fact> facts, const Engine& engine);
 
-// Makes the notices of a log of facts.
+// Makes notices from the facts, one after the other.
 class NoticeMaker {
  public:
   // Returns the notice of a fact; nullopt: the fact gives none. Facts must come in order. If the
@@ -84,7 +85,8 @@ class NoticeMaker {
   std::optional<Notice> make(const Fact& fact, const NoticeSubjects& subjects);
 
  private:
-  // The last reservation of a job, as far as notices need it.
+  // What notices need of a job's last reservation: whether its start is promised, and how often the
+  // start has moved later.
   struct Promise {
     bool promised = false;
     std::uint32_t late = 0;

@@ -1,15 +1,15 @@
-// Sends notices to the receivers of the receivers file. Only the notifier of the leader sends.
+// Sends notices to the receivers that the receivers file lists. Only the leader's notifier sends.
 //
 //   durable facts -> notices -> the queue of each receiver -> its sending thread -> receiver
 //
 // The loop's thread hands over each durable batch and never waits. The notifier's thread makes the
-// notices; the follower tells it the names. Each receiver has a queue and a sending thread of its
-// own, so a receiver that hangs delays no other receiver. Facts from before the start of the
-// process, and facts that did not fit into the notifier's memory, come from the store.
+// notices, and reads the names of jobs and nodes from the follower. Each receiver has a queue and a
+// sending thread of its own, so a receiver that hangs delays no other receiver. The notifier reads
+// facts from the store if they are older than start(), or if too many facts waited in memory.
 //
-// Delivery is at least once. The notifier writes into the store how far each receiver is
-// (marks.h), and the next leader begins there. A notice that is sent twice has the same id both
-// times, since the id is the number of its fact (docs/design/0125).
+// Delivery is at least once. The notifier writes into the store how far each receiver is (marks.h),
+// and the next leader begins there. A notice has the same id each time, since the id is the number
+// of its fact (docs/design/0125).
 #pragma once
 
 #include <cstdint>
@@ -55,15 +55,16 @@ class Notifier {
   // still has its name. After start(), new receivers begin with the next fact. After an error, the
   // receivers are unchanged.
   std::optional<Error> read();
-  // Reads the marks and starts the threads, once this process leads. `last_seq`: the last durable
-  // fact. Receivers without a mark begin after this fact. `store` must outlive the notifier. An
-  // error: the store cannot be read. Call it once.
+  // Reads the marks and starts the threads. Call it when this process leads. `last_seq`: the last
+  // durable fact. Receivers without a mark begin after this fact. `store` must outlive the
+  // notifier. Returns an error if the store cannot be opened for reading. Call it once.
   std::optional<Error> start(Store& store, std::uint64_t last_seq);
   // Ends all threads, within about a second, and writes the marks. Call it before the follower
   // stops. A second call does nothing.
   void stop();
 
-  // Hands over a durable batch, in order. Never blocks. Does not send it before start().
+  // Hands over a durable batch, in order. Never blocks for long. Before start(), the function
+  // stores only the number of the batch's last fact.
   void durable(const Released& batch);
   ReceiverFigures figures() const;
 

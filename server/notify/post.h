@@ -1,6 +1,6 @@
-// Sends one message to a receiver, by libcurl. It follows no redirect, uses no proxy, and ignores
-// what the receiver says beyond the status, the header Retry-After and the begin of the body.
-// Threads: one thread calls send(); any thread may call stop().
+// Sends one message to a receiver, by libcurl. The sender follows no redirect and uses no proxy. Of
+// the answer it reads the status, the header Retry-After and the body. Threads: one thread calls
+// send(); any thread may call stop().
 #pragma once
 
 #include <atomic>
@@ -14,12 +14,13 @@ namespace subak {
 // The sender of one receiver.
 class NoticePost {
  public:
-  // Sends `body` with the header Subak-Notice: `id`, and with the signature if the receiver has a
-  // secret. `at_ms`: the time, for the signature. Blocks for at most limits::kNoticePostMs. A
-  // redirect is a failure, and so is no answer in time.
+  // Sends `body`, with `id` in the header Subak-Notice. If the receiver has a secret, it also sends
+  // the signature. `at_ms`: the time, for the signature. Blocks for at most limits::kNoticePostMs.
+  // The call fails if there is no answer in time, if the answer is a redirect, or if the body of
+  // the answer is longer than limits::kMaxNoticeAnswerBytes.
   CallAnswer send(const NoticeReceiver& receiver, const std::string& id, const std::string& body,
                   TimeMs at_ms);
-  // Ends the present call of send() within about a second, and each later call.
+  // Makes the present call of send() fail within about a second, and each later call too.
   void stop() { stopping_ = true; }
 
  private:

@@ -1,7 +1,7 @@
-// The notices that wait for one receiver, as a state machine: what to send next and when, what an
-// answer means, and what is lost. The caller gives the time and the randomness, and sends. At most
-// one message is on the way at a time, and the next one begins when it is delivered or given up.
-// Threads: one at a time.
+// The notices that wait for one receiver, as a state machine. The queue decides what to send next
+// and when, what an answer means, and which notices are lost. The caller sends the messages, and
+// passes the time and random numbers. At most one message is on the way at a time. The next message
+// begins when this one is delivered or given up. Threads: one at a time.
 #pragma once
 
 #include <cstddef>
@@ -23,9 +23,10 @@ struct NoticeFigures {
   std::uint64_t sent = 0;
   // How many notices were lost.
   std::uint64_t lost = 0;
-  // How many requests failed. Each is repeated, or its notices count as lost.
+  // How many requests failed. The message of a failed request is sent again, or its notices count
+  // as lost.
   std::uint64_t failed = 0;
-  // How many notices wait now, with those on the way.
+  // How many notices wait now, including those on the way.
   std::size_t waiting = 0;
   // Why the last request failed; empty: the last request succeeded.
   std::string error;
@@ -34,15 +35,17 @@ struct NoticeFigures {
 // The queue of one receiver.
 class ReceiverQueue {
  public:
-  // All facts up to `after` are done. `lost`: how many lost notices the receiver was not told of.
+  // `after`: all notices up to this fact are delivered or lost. `lost`: how many lost notices the
+  // receiver was not told of.
   ReceiverQueue(std::uint64_t after, std::uint64_t lost) : last_seq_(after), untold_lost_(lost) {}
 
   // Adds a notice, whose fact must come after all facts so far. At limits::kMaxNoticesWaiting, the
   // oldest waiting notice is lost.
   void add(Notice notice);
-  // Says that all facts up to `seq` were added, if they give a notice for this receiver.
+  // Says that the queue has got all notices of facts up to `seq`.
   void saw(std::uint64_t seq);
-  // Counts notices of before `now_ms` - limits::kMaxNoticeAgeMs as lost, except those on the way.
+  // Drops notices that are older than limits::kMaxNoticeAgeMs, and counts them as lost. A message
+  // on the way stays. A message that failed stays until its last notice is too old.
   void expire(TimeMs now_ms);
 
   // Returns the time until begin() may be called; nullopt: there is nothing to send, or a message
@@ -52,11 +55,12 @@ class ReceiverQueue {
   // unchanged. The reference is valid until answered().
   const NoticeMessage& begin(DurationMs monotonic_ms);
   // Takes the answer to the message of begin(). A message that failed is due again after a wait.
-  // The wait grows with each failure, and `random` shortens it by up to a half. It is at least as
-  // long as the receiver asks for.
+  // The wait grows with each failure, and `random` shortens it by up to a half. But the wait is at
+  // least as long as the receiver asks for. After limits::kMaxNoticeRefusals refusals, the message
+  // is given up.
   void answered(const CallAnswer& answer, DurationMs monotonic_ms, std::uint32_t random);
 
-  // Returns the last fact up to which every notice was delivered or lost.
+  // Returns the number of a fact: all notices up to this fact are delivered or lost.
   std::uint64_t done_seq() const;
   // Returns the number of lost notices that the receiver does not know of.
   std::uint64_t untold_lost() const { return untold_lost_; }

@@ -31,7 +31,8 @@ class ReceiverThread {
   ReceiverThread(const ReceiverThread&) = delete;
   ReceiverThread& operator=(const ReceiverThread&) = delete;
 
-  // Replaces the address, the form, the secret and the account, from the next message on.
+  // Replaces the address, the form, the secret, the CA file and the account, from the next message
+  // on.
   void set(NoticeReceiver receiver);
   // Adds the notice if it is for this receiver, and if its fact comes after the receiver's last
   // fact.
@@ -48,7 +49,7 @@ class ReceiverThread {
 
  private:
   void run();
-  // Waits until a message is due. False: the end.
+  // Waits until a message is due. Returns false if the thread must end.
   bool wait_for_work(MutexLock& lock) SUBAK_REQUIRES(mutex_);
   // Logs the first failure after a success, and the first success after a failure.
   void tell(const std::string& name, const std::string& before, const std::string& now);
@@ -59,7 +60,7 @@ class ReceiverThread {
   CondVar wake_;
   NoticeReceiver receiver_ SUBAK_GUARDED_BY(mutex_);
   ReceiverQueue queue_ SUBAK_GUARDED_BY(mutex_);
-  // The last fact that the queue knows.
+  // The last fact that add() or saw() has seen.
   std::uint64_t last_seq_ SUBAK_GUARDED_BY(mutex_);
   bool stopping_ SUBAK_GUARDED_BY(mutex_) = false;
   std::thread thread_;

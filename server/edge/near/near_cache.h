@@ -41,7 +41,8 @@ class NearCache {
   // The list of pods is complete.
   void complete_pods();
 
-  // Takes out the pods for which see_pod() may do something else now.
+  // Returns the uids of the pods for which see_pod() may have another result now, and forgets this
+  // list.
   std::set<std::string> take_outdated();
 
  private:

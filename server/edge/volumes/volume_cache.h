@@ -16,12 +16,13 @@
 
 namespace subak {
 
-// Entries stay when a session ends, except those of pods. While some kind was never listed, for
-// example because Subak lacks the right to read it, the cache changes no pod.
+// When a session ends, the cache drops its pods, and keeps all other entries. The cache changes no
+// pod until all three kinds were listed once. Subak may, for example, lack the right to read one of
+// them.
 class VolumeCache {
  public:
-  // The lists of the three kinds: begin, each object, complete. A complete list forgets the objects
-  // that it did not name.
+  // Take the list of each of the three kinds. Call begin, then see for each object, then complete.
+  // At the end of a list, the cache forgets the objects that the list did not name.
   void begin_claims() { claims_.begin(); }
   void see_claim(const WatchEvent& event);
   void complete_claims();
@@ -32,8 +33,8 @@ class VolumeCache {
   void see_class(const WatchEvent& event);
   void complete_classes();
 
-  // Adds to the affinity of a gated GPU pod the nodes on which it can use its volumes, and
-  // remembers the pod until forget(). `object` is the JSON from which `pod` was read. Returns why
+  // Restricts the affinity of a gated GPU pod to nodes on which the pod can use its volumes.
+  // Remembers the pod until forget(). `object` is the JSON from which `pod` was read. Returns why
   // the pod must wait for a volume; empty: it need not wait. A pod that must wait requests no GPUs.
   // If the pod would then have more than limits::kMaxSelectorTerms terms and requirements, its
   // affinity stays unchanged. The scheduler then finds a node for the volumes.
@@ -42,7 +43,8 @@ class VolumeCache {
   // Forgets all pods, when a session begins.
   void forget_pods();
 
-  // Takes out the pods for which add_nodes() may do something else now.
+  // Returns the uids of the pods for which add_nodes() may have another result now, and forgets
+  // this list.
   std::set<std::string> take_outdated();
 
  private:
@@ -73,7 +75,7 @@ class VolumeCache {
   bool is_complete() const { return claims_.complete && volumes_.complete && classes_.complete; }
   // Marks the pods that name the PersistentVolumeClaim ("namespace/name").
   void outdate_users(const std::string& claim);
-  // Marks the pods whose PersistentVolumeClaims `names` selects.
+  // Marks the pods that use a PersistentVolumeClaim for which `names` returns true.
   template <class F>
   void outdate_if(F&& names);
 
