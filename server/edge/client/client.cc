@@ -12,6 +12,7 @@
 #include "core/duration.h"
 #include "core/limits.h"
 #include "core/must.h"
+#include "server/curl/easy.h"
 
 namespace subak {
 namespace {
@@ -54,28 +55,11 @@ Address address_of(const KubeAccess& access) {
           "::" + to + ":" + port};
 }
 
-struct EasyEnd {
-  void operator()(CURL* easy) const { curl_easy_cleanup(easy); }
-};
-struct ListEnd {
-  void operator()(curl_slist* list) const { curl_slist_free_all(list); }
-};
 struct MultiEnd {
   void operator()(CURLM* multi) const { curl_multi_cleanup(multi); }
 };
-using List = std::unique_ptr<curl_slist, ListEnd>;
-
-void append(List& list, const std::string& text) {
-  curl_slist* const longer = curl_slist_append(list.get(), text.c_str());
-  must(longer != nullptr, "libcurl has memory");
-  (void)list.release();
-  list.reset(longer);
-}
-
-template <class... Value>
-void set(CURL* easy, CURLoption option, Value... value) {
-  must(curl_easy_setopt(easy, option, value...) == CURLE_OK, "libcurl knows the option");
-}
+using curl::append;
+using curl::set;
 
 // One call or one watch.
 struct Transfer {
@@ -86,8 +70,8 @@ struct Transfer {
   WatchStream::Take take;
   KubeClient::Ended ended;                  // of a watch
   std::array<char, CURL_ERROR_SIZE> why{};  // why it failed, in libcurl's words
-  std::unique_ptr<CURL, EasyEnd> easy;
-  List headers, connect_to;
+  curl::Easy easy;
+  curl::List headers, connect_to;
   std::string body, retry_after;
   std::string wrong;  // why reading stopped
   bool stopped = false;
@@ -179,9 +163,9 @@ class KubeClient::Impl {
         token_(access_.token),
         certificate_(access_.certificate),
         key_(access_.key) {
-    static const CURLcode once = curl_global_init(CURL_GLOBAL_DEFAULT);
+    curl::start();
     multi_.reset(curl_multi_init());
-    must(once == CURLE_OK && multi_ != nullptr, "libcurl starts");
+    must(multi_ != nullptr, "libcurl starts");
   }
   ~Impl() {
     for (const auto& [easy, transfer] : running_) curl_multi_remove_handle(multi_.get(), easy);
@@ -250,8 +234,7 @@ class KubeClient::Impl {
   }
 
   void begin(std::unique_ptr<Transfer> t) {
-    t->easy.reset(curl_easy_init());
-    must(t->easy != nullptr, "libcurl has memory");
+    t->easy = curl::new_easy();
     set_request(*t);
     set_trust(t->easy.get());
     CURL* const easy = t->easy.get();
