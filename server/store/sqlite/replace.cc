@@ -5,9 +5,8 @@
 #include <system_error>
 
 #include "server/store/file/activity_files.h"
-#include "server/store/file/calibration_file.h"
 #include "server/store/file/copy.h"
-#include "server/store/file/notice_file.h"
+#include "server/store/file/side_files.h"
 #include "server/store/proof/checks.h"
 
 namespace subak {

@@ -9,9 +9,8 @@
 #include "server/codec/packed_facts.h"
 #include "server/runtime/ports.h"
 #include "server/store/file/activity_files.h"
-#include "server/store/file/calibration_file.h"
-#include "server/store/file/notice_file.h"
 #include "server/store/file/connection.h"
+#include "server/store/file/side_files.h"
 #include "server/store/file/store_lock.h"
 #include "server/store/file/wal_copier.h"
 #include "server/store/file/write_gate.h"
@@ -52,19 +51,19 @@ class SqliteStore final : public Store {
   // already.
   std::optional<Error> write_checkpoint(std::uint64_t seq, const PackedFacts& facts) override;
   std::optional<Error> write_calibration(std::string_view bytes) override {
-    return write_calibration_file(path_ + kCalibrationSuffix, seed_, bytes);
+    return write_summed_file(path_ + kCalibrationSuffix, kCalibrationFile, seed_, bytes);
   }
   Result<std::string> read_calibration() override {
-    return read_calibration_file(path_ + kCalibrationSuffix, seed_);
+    return read_summed_file(path_ + kCalibrationSuffix, kCalibrationFile, seed_);
   }
   std::optional<Error> write_activity(std::int64_t part, std::string_view bytes) override {
     return write_activity_file(path_ + kActivitySuffix, seed_, part, bytes);
   }
   std::optional<Error> write_notice_marks(std::string_view bytes) override {
-    return write_notice_file(path_ + kNoticeSuffix, seed_, bytes);
+    return write_summed_file(path_ + kNoticeSuffix, kNoticeFile, seed_, bytes);
   }
   Result<std::string> read_notice_marks() override {
-    return read_notice_file(path_ + kNoticeSuffix, seed_);
+    return read_summed_file(path_ + kNoticeSuffix, kNoticeFile, seed_);
   }
   Result<std::string> read_activity(std::int64_t part) override {
     return read_activity_file(path_ + kActivitySuffix, seed_, part);

@@ -7,10 +7,9 @@
 #include <thread>
 
 #include "server/store/file/activity_files.h"
-#include "server/store/file/calibration_file.h"
-#include "server/store/file/notice_file.h"
 #include "server/store/file/connection.h"
 #include "server/store/file/copy.h"
+#include "server/store/file/side_files.h"
 #include "server/store/move/restore.h"
 #include "server/store/proof/head.h"
 #include "server/store/proof/ledger_rows.h"
@@ -286,9 +285,11 @@ TEST_F(StoreBackupTest, AStoreInPlaceIsPutAsideOnlyWhenAsked) {
     newer = {program.engine().seq(), program.engine().digest()};
   }
   EXPECT_NE(restore_refusal().find("there is a store already"), std::string::npos);
-  ASSERT_FALSE(write_calibration_file(path_ + kCalibrationSuffix, 1, "what the other store told"));
+  ASSERT_FALSE(write_summed_file(path_ + kCalibrationSuffix, kCalibrationFile, 1,
+                                 "what the other store told"));
   ASSERT_FALSE(write_activity_file(path_ + kActivitySuffix, 1, 0, "jobs of the other store"));
-  ASSERT_FALSE(write_notice_file(path_ + kNoticeSuffix, 1, "marks of the other store"));
+  ASSERT_FALSE(
+      write_summed_file(path_ + kNoticeSuffix, kNoticeFile, 1, "marks of the other store"));
   const auto done = restore_store({backup_, path_, true});
   ASSERT_TRUE(done.ok()) << done.error().message();
   EXPECT_EQ(done->replaced, path_ + ".replaced-1");
@@ -296,7 +297,8 @@ TEST_F(StoreBackupTest, AStoreInPlaceIsPutAsideOnlyWhenAsked) {
   EXPECT_EQ(*read_activity_file(done->replaced + kActivitySuffix, 1, 0), "jobs of the other store");
   EXPECT_FALSE(read_activity_file(done->replaced + kActivitySuffix, 2, 0).ok());
   EXPECT_FALSE(std::filesystem::exists(path_ + kNoticeSuffix));
-  EXPECT_EQ(*read_notice_file(done->replaced + kNoticeSuffix, 1), "marks of the other store");
+  EXPECT_EQ(*read_summed_file(done->replaced + kNoticeSuffix, kNoticeFile, 1),
+            "marks of the other store");
   EXPECT_FALSE(std::filesystem::exists(path_ + kCalibrationSuffix));
   EXPECT_TRUE(std::filesystem::exists(done->replaced + kCalibrationSuffix));
   EXPECT_EQ(Program(path_).engine().digest(), report.state.digest);

@@ -8,7 +8,7 @@
 
 #include "engine/forecast/start_calibration.h"
 #include "server/codec/calibration.h"
-#include "server/store/file/calibration_file.h"
+#include "server/store/file/side_files.h"
 
 namespace subak {
 namespace {
@@ -82,33 +82,33 @@ class ToldFileTest : public testing::Test {
 };
 
 TEST_F(ToldFileTest, IsReplacedWhole) {
-  EXPECT_EQ(*read_calibration_file(path_, 7), "") << "there is none";
+  EXPECT_EQ(*read_summed_file(path_, kCalibrationFile, 7), "") << "there is none";
   const std::string zeros("a\0b\n", 4);
-  ASSERT_FALSE(write_calibration_file(path_, 7, "first"));
-  ASSERT_FALSE(write_calibration_file(path_, 7, zeros));
-  EXPECT_EQ(*read_calibration_file(path_, 7), zeros);
+  ASSERT_FALSE(write_summed_file(path_, kCalibrationFile, 7, "first"));
+  ASSERT_FALSE(write_summed_file(path_, kCalibrationFile, 7, zeros));
+  EXPECT_EQ(*read_summed_file(path_, kCalibrationFile, 7), zeros);
   EXPECT_FALSE(fs::exists(path_ + ".new"));
-  EXPECT_FALSE(read_calibration_file(path_, 8).ok()) << "of another store";
+  EXPECT_FALSE(read_summed_file(path_, kCalibrationFile, 8).ok()) << "of another store";
 }
 
 TEST_F(ToldFileTest, ChangedOrCutItIsRefused) {
-  ASSERT_FALSE(write_calibration_file(path_, 7, "what was told"));
+  ASSERT_FALSE(write_summed_file(path_, kCalibrationFile, 7, "what was told"));
   const std::string good = text();
   for (std::size_t at = 0; at < good.size(); ++at) {
     put(good.substr(0, at));
-    EXPECT_FALSE(read_calibration_file(path_, 7).ok()) << "cut at " << at;
+    EXPECT_FALSE(read_summed_file(path_, kCalibrationFile, 7).ok()) << "cut at " << at;
     std::string changed = good;
     changed[at] = static_cast<char>(changed[at] ^ 4);
     put(changed);
-    const auto read = read_calibration_file(path_, 7);
+    const auto read = read_summed_file(path_, kCalibrationFile, 7);
     ASSERT_FALSE(read.ok()) << "changed at " << at;
     EXPECT_EQ(read.error().field, path_);
   }
 }
 
 TEST_F(ToldFileTest, AFolderThatIsNotThereIsAnError) {
-  EXPECT_TRUE(write_calibration_file("/nowhere/at/all/x.told", 7, "x"));
-  EXPECT_EQ(*read_calibration_file("/nowhere/at/all/x.told", 7), "");
+  EXPECT_TRUE(write_summed_file("/nowhere/at/all/x.told", kCalibrationFile, 7, "x"));
+  EXPECT_EQ(*read_summed_file("/nowhere/at/all/x.told", kCalibrationFile, 7), "");
 }
 
 }  // namespace
