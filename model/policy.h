@@ -286,8 +286,8 @@ bool is_class_name(std::string_view name);
 // True if jobs of the account may use the class. `account`: the path of the account or of a user;
 // empty: the job has no account yet.
 bool may_use(const PriorityClass& priority_class, std::string_view account);
-// Returns what is wrong with a pool; nullopt: nothing. The field of the error is that of the pool,
-// such as "most". The function looks neither at other pools nor for the pool's cluster.
+// Checks one pool alone: neither other pools nor the pool's cluster. The error names the field of
+// the pool, such as "most". nullopt: the pool has no mistake.
 std::optional<Error> check_pool(const NodePool& pool);
 // Returns the class that has this priority and that jobs of the account may use; nullptr if there
 // is none. The pointer is valid as long as the policy.

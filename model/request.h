@@ -139,8 +139,8 @@ struct HostPort {
 struct TopologySpread {
   // The label of nodes, such as "topology.kubernetes.io/zone".
   std::string key;
-  // A domain may get a pod only if it then has at most so many pods more than the domain with the
-  // fewest. From 1.
+  // How many pods more than the domain with the fewest pods a domain may have, with the new pod.
+  // From 1.
   std::int64_t max_skew = 0;
   // If there are fewer domains, the fewest pods of a domain count as 0. 0 is the same as 1.
   std::int64_t min_domains = 0;
@@ -225,6 +225,12 @@ struct PodShape {
   std::vector<TopologySpread> spread;
   std::vector<PodAffinity> near;
 
+  // Makes the pod request no GPUs, because it must wait before its GPUs count.
+  void request_no_gpus() {
+    kind = GpuKind::kNone;
+    gpus = 0;
+    profile.clear();
+  }
   template <class V>
   void fields(V& v) {
     v(1, "kind", kind);

@@ -168,8 +168,7 @@ std::optional<Error> check_kind(const PodShape& s) {
 // Checks the rules that compare several fields of a pod. Each field is already within its bound.
 std::optional<Error> check_shape(const PodShape& s) {
   if (auto error = check_kind(s)) return error;
-  std::size_t terms = s.node_selector.size() + s.affinity.size() + s.tolerations.size();
-  for (const AffinityTerm& term : s.affinity) terms += term.requirements.size();
+  const std::size_t terms = selector_terms(s, s.affinity);
   if (terms > limits::kMaxSelectorTerms) {
     return invalid(
         "node_selector, affinity, tolerations", std::to_string(terms),
@@ -370,6 +369,12 @@ std::optional<Error> check(const GangRequest& request, std::string_view path) {
   auto error = fields_of(request);
   if (!error) error = check_gang(request);
   return under(path, std::move(error));
+}
+
+std::size_t selector_terms(const PodShape& shape, const std::vector<AffinityTerm>& affinity) {
+  std::size_t terms = shape.node_selector.size() + affinity.size() + shape.tolerations.size();
+  for (const AffinityTerm& term : affinity) terms += term.requirements.size();
+  return terms;
 }
 
 std::string cut(std::string_view text, std::size_t most) {

@@ -46,6 +46,10 @@ std::optional<Error> check(const NodeSpec& node);
 // Checks a request. An error names the field by `path`, a dot and the name of the field.
 std::optional<Error> check(const GangRequest& request, std::string_view path);
 
+// Counts the node selectors, affinity terms with their requirements, and tolerations of a pod that
+// has this affinity instead of its own. At most limits::kMaxSelectorTerms are allowed.
+std::size_t selector_terms(const PodShape& shape, const std::vector<AffinityTerm>& affinity);
+
 // Returns at most `most` bytes of a text. The cut is between two characters. A text that was cut
 // ends with "...".
 std::string cut(std::string_view text, std::size_t most);

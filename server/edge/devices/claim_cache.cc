@@ -145,11 +145,7 @@ std::string ClaimCache::add_gpus(Pod& pod, json::Value object) {
     devices.why = "its ResourceClaims and its containers request GPUs of two kinds";
   if (ignores_unknown_) return {};
   if (devices.state == PodDevices::State::kAfterPayer) pod.claims.device.clear();
-  if (pod.gated()) {
-    pod.shape.kind = GpuKind::kNone;
-    pod.shape.gpus = 0;
-    pod.shape.profile.clear();
-  }
+  if (pod.gated()) pod.shape.request_no_gpus();
   return std::move(devices.why);
 }
 

@@ -5,6 +5,7 @@
 
 #include "core/limits.h"
 #include "kube/volume/volume.h"
+#include "model/bounds/bounds.h"
 
 namespace subak {
 namespace {
@@ -33,12 +34,6 @@ std::vector<AffinityTerm> terms_for(const std::string& key,
     out.back().requirements[0].values.push_back(value);
   }
   return out;
-}
-
-void wait(Pod& pod) {
-  pod.shape.kind = GpuKind::kNone;
-  pod.shape.gpus = 0;
-  pod.shape.profile.clear();
 }
 
 }  // namespace
@@ -180,22 +175,21 @@ std::string NearCache::add_domains(Pod& pod, NearPods near) {
   count_all(user);
   if (!complete_) {
     if (near.own) return {};
-    wait(pod);
+    pod.shape.request_no_gpus();
     return "the list of pods is not complete yet";
   }
   const bool none = std::any_of(user.domains.begin(), user.domains.end(),
                                 [](const auto& values) { return values.empty(); });
   if (none && near.own) return {};
   if (none) {
-    wait(pod);
+    pod.shape.request_no_gpus();
     return "no pod that its pod affinity selects has a node";
   }
   std::vector<AffinityTerm> nodes = pod.shape.affinity;
   std::size_t length = 0;
   for (std::size_t i = 0; i < user.terms.size() && length <= limits::kMaxSelectorTerms; ++i) {
     nodes = both_of(nodes, terms_for(user.terms[i].key, user.domains[i]));
-    length = pod.shape.node_selector.size() + pod.shape.tolerations.size();
-    for (const AffinityTerm& term : nodes) length += 1 + term.requirements.size();
+    length = bounds::selector_terms(pod.shape, nodes);
   }
   if (length > limits::kMaxSelectorTerms) return {};
   pod.shape.affinity = std::move(nodes);

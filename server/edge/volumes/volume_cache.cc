@@ -3,19 +3,13 @@
 #include <utility>
 
 #include "core/limits.h"
+#include "model/bounds/bounds.h"
 
 namespace subak {
 namespace {
 
 std::string name_of(json::Value object) {
   return std::string(json::text_in(object, "metadata", "name"));
-}
-
-// Returns the number of terms and requirements, as the engine counts them for a pod.
-std::size_t length_of(const PodShape& shape, const std::vector<AffinityTerm>& affinity) {
-  std::size_t length = shape.node_selector.size() + shape.tolerations.size();
-  for (const AffinityTerm& term : affinity) length += 1 + term.requirements.size();
-  return length;
 }
 
 }  // namespace
@@ -143,13 +137,11 @@ std::string VolumeCache::add_nodes(Pod& pod, json::Value object) {
     std::string why = add_volume(volume, pod.ns, nodes);
     if (why.empty()) {
       // Each volume may multiply the terms, so no volume is added to terms that are too long.
-      fits = fits && length_of(pod.shape, nodes) <= limits::kMaxSelectorTerms;
+      fits = fits && bounds::selector_terms(pod.shape, nodes) <= limits::kMaxSelectorTerms;
       if (!fits) nodes.clear();
       continue;
     }
-    pod.shape.kind = GpuKind::kNone;
-    pod.shape.gpus = 0;
-    pod.shape.profile.clear();
+    pod.shape.request_no_gpus();
     return why;
   }
   if (fits) pod.shape.affinity = std::move(nodes);
