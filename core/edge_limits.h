@@ -88,6 +88,9 @@ inline constexpr std::int64_t kMaxActivityDays = 800;
 // `status`, the log and the metrics name at most this many busy GPUs that no job holds.
 inline constexpr std::size_t kMaxUnheldShown = 20;
 
+// How many owners above a pod the edge looks at. Owners could form a circle.
+inline constexpr std::size_t kMaxOwnerLevels = 8;
+
 // Devices of a ResourceSlice, attributes of a device, requests of a ResourceClaim, and alternatives
 // of a request, as the API server limits them. Subak ignores the rest.
 inline constexpr std::size_t kMaxDevicesPerSlice = 128;

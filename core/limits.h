@@ -96,6 +96,7 @@ inline constexpr DurationMs kMisfitHoldMs = 10 * kSecondMs, kIgnoredSuspendMs = 
 // starting until Subak has known it for kPoolNodeStartMs.
 inline constexpr std::uint32_t kMaxNodePools = 64, kMaxPoolNodes = 1'000;
 inline constexpr DurationMs kPoolNodeStartMs = 15 * kMinuteMs;
+inline constexpr int kMaxPoolJobsShown = 100;  // a list of pools leaves out further jobs of a pool
 // Up to this many live jobs and nodes, a read runs a dry-run pass on a copy to say which jobs
 // start. With more, the read reports that no pass has evaluated the jobs yet.
 inline constexpr std::size_t kMaxDryRunJobs = 500;

@@ -10,6 +10,8 @@ namespace subak::limits {
 
 // The most receivers of a receivers file. A file with more is refused.
 inline constexpr std::size_t kMaxReceivers = 32;
+// The length of a receiver's name, as of a DNS label. A longer name is refused.
+inline constexpr std::size_t kMaxReceiverNameBytes = 63;
 // The least and the largest size of a receiver's secret. A secret of another size is refused.
 inline constexpr std::size_t kMinNoticeSecretBytes = 16, kMaxNoticeSecretBytes = 1024;
 // The most notices that may wait for one receiver. A further notice drops the oldest one, which

@@ -59,7 +59,7 @@ struct Notifier::Impl {
   struct Feed {
     std::deque<Facts> batches;
     std::size_t queued_facts = 0;
-    // The last durable fact, and the last fact of which all notices are in the queues.
+    // The last durable fact. The last fact up to which all notices are in the queues.
     std::uint64_t durable_seq = 0, done_seq = 0;
   };
   Feed feed SUBAK_GUARDED_BY(mutex);

@@ -16,8 +16,6 @@
 namespace subak {
 namespace {
 
-constexpr std::size_t kMaxReceiverName = 63;  // as a DNS label
-
 struct UrlEnd {
   void operator()(CURLU* url) const { curl_url_cleanup(url); }
 };
@@ -46,7 +44,8 @@ bool is_safe_url(const std::string& text) {
 
 bool is_receiver_name(std::string_view text) {
   const auto plain = [](char c) { return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9'); };
-  if (text.empty() || text.size() > kMaxReceiverName || !plain(text.front())) return false;
+  if (text.empty() || text.size() > limits::kMaxReceiverNameBytes || !plain(text.front()))
+    return false;
   for (const char c : text) {
     if (!plain(c) && c != '-') return false;
   }

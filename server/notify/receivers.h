@@ -42,8 +42,8 @@ struct NoticeReceiver {
 };
 
 // Reads the text of a receivers file. `read_secret` returns the content of the file with this path.
-// An error names the file (`name`), the line, the key, the value found and what is wanted. It never
-// repeats a URL.
+// An error names the file (`name`), the line, the key, the value in the file and what to write
+// instead. An error never repeats a URL.
 using ReadSecret = std::function<Result<std::string>(const std::string& path)>;
 Result<std::vector<NoticeReceiver>> parse_receivers(const std::string& text,
                                                     const std::string& name,

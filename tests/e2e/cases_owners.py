@@ -104,7 +104,7 @@ def groups_without_a_size(c):
 
 @case()
 def gang_name_of_two_runs(c):
-    """A Job that makes all pods of a named gang is a gang of its own, whoever else uses the name."""
+    """A Job that makes all pods of its named gang shares the gang with no other Job of that name."""
     c.nodes(2)
     keys = {"subak.gpu/job": "duo", "subak.gpu/gang-size": "2"}
     c.job("train", 2, 8, keys=keys, run_seconds=600)

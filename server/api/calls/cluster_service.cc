@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/limits.h"
 #include "placement/fleet/views.h"
 #include "server/api/calls/known_as.h"
 #include "server/api/common/paging.h"
@@ -64,7 +65,6 @@ void put_domain(const Engine& engine, const DomainRow& row, v1::Domain* out) {
 }
 
 void put_pool(const Growth& growth, std::size_t index, const NodePool& pool, v1::NodePool* out) {
-  constexpr int kMostJobs = 100;
   const Growth::Pool& figures = growth.pools[index];
   out->set_name(figures.name);
   out->mutable_label()->set_key(pool.label.key);
@@ -79,7 +79,8 @@ void put_pool(const Growth& growth, std::size_t index, const NodePool& pool, v1:
   for (const Growth::Job& job : growth.jobs) {
     const bool waits = std::any_of(job.parts.begin(), job.parts.end(),
                                    [&](const Growth::Part& part) { return part.pool == index; });
-    if (waits && out->jobs_size() < kMostJobs) out->add_jobs(text::job_id_text(job.job));
+    if (waits && out->jobs_size() < limits::kMaxPoolJobsShown)
+      out->add_jobs(text::job_id_text(job.job));
   }
 }
 

@@ -5,6 +5,7 @@
 #include <tuple>
 #include <utility>
 
+#include "core/edge_limits.h"
 #include "core/must.h"
 #include "core/names.h"
 #include "core/text.h"
@@ -12,9 +13,6 @@
 
 namespace subak {
 namespace {
-
-// A walk from owner to owner ends after so many, in case they form a circle.
-constexpr int kMostLevels = 8;
 
 // Returns the set's jobs with GPUs if each has the same number of pods; else none.
 std::vector<JobsOfSet> jobs_of(const OwnerRecord& set) {
@@ -306,7 +304,7 @@ OwnerCache::Ancestry OwnerCache::ancestry_of(const Pod& pod) const {
 
 OwnerCache::Ancestry OwnerCache::walk_up(std::string_view ns, Ancestry walk, std::string uid,
                                          const OwnerKindRow* row) const {
-  for (int level = 0; level < kMostLevels; ++level) {
+  for (std::size_t level = 0; level < limits::kMaxOwnerLevels; ++level) {
     if (!may_be_controller(walk.created_by, ns) || uid.empty()) return walk;
     const auto owner = makers_.find(uid);
     if (owner == makers_.end()) {
@@ -334,19 +332,25 @@ std::string OwnerCache::topmost(const std::string& uid) const {
   return above.is_above && is_known(above.kind) ? owner->second.parent : uid;
 }
 
+template <class F>
+void OwnerCache::for_each_above(std::string uid, F&& fn) const {
+  for (std::size_t level = 0; level < limits::kMaxOwnerLevels; ++level) {
+    const OwnerEntry* const owner = find(uid);
+    if (owner == nullptr) return;
+    fn(uid, *owner);
+    uid = owner->parent;
+  }
+}
+
 std::string OwnerCache::creator_of_gang(const Pod& pod, const std::string& name,
                                         std::uint32_t size) const {
   std::string creator;
-  std::string uid(pod.owner.uid);
-  for (int level = 0; level < kMostLevels; ++level) {
-    const OwnerEntry* const owner = find(uid);
-    if (owner == nullptr) break;
+  for_each_above(std::string(pod.owner.uid), [&](const std::string& uid, const OwnerEntry& owner) {
     const bool creates_all =
-        std::any_of(owner->gangs.named.begin(), owner->gangs.named.end(),
+        std::any_of(owner.gangs.named.begin(), owner.gangs.named.end(),
                     [&](const auto& gang) { return gang.first == name && gang.second >= size; });
     if (creates_all) creator = uid;
-    uid = owner->parent;
-  }
+  });
   return creator;
 }
 
@@ -385,13 +389,9 @@ std::optional<in::OwnerSeen> OwnerCache::look_at_parked(const std::string& clust
 
 void OwnerCache::see_pod_of_parked(const GpuPodEntry& pod, std::int64_t monotonic_ms) {
   if (pod.ended || pod.going || marked_.empty()) return;
-  std::string uid = pod.owner_uid;
-  for (int level = 0; level < kMostLevels; ++level) {
-    const OwnerEntry* const owner = find(uid);
-    if (owner == nullptr) return;
-    if (owner->suspended) parked_.see_pod(uid, monotonic_ms);
-    uid = owner->parent;
-  }
+  for_each_above(pod.owner_uid, [&](const std::string& uid, const OwnerEntry& owner) {
+    if (owner.suspended) parked_.see_pod(uid, monotonic_ms);
+  });
 }
 
 std::vector<std::string> OwnerCache::below(const std::string& uid) const {

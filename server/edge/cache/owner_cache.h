@@ -89,6 +89,9 @@ class OwnerCache {
 
  private:
   using Entries = std::map<std::string, OwnerEntry>;  // by uid
+  // Calls fn(uid, entry) for the owner and for each owner above it, while the cache has them.
+  template <class F>
+  void for_each_above(std::string uid, F&& fn) const;
   // Fills `entry` from the object.
   void read(const WatchEvent& event, OwnerEntry& entry) const;
   // The creator and the controller of one owner. Kinds without an OwnerEntry have a Maker too.
