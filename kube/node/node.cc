@@ -67,11 +67,7 @@ class NodeReader {
         }
       }
     }
-    std::vector<std::string> levels;
-    for (const std::string& key : options_.topology_labels) {
-      if (levels.size() < limits::kTopologyLevels) levels.push_back(find_label(spec_, key));
-    }
-    spec_.set_levels(std::move(levels));
+    read_levels(options_.topology_labels, spec_);
   }
 
   void read_spec(json::Value spec) {

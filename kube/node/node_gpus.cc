@@ -341,6 +341,14 @@ std::string find_label(const NodeSpec& node, std::string_view key) {
   return "";
 }
 
+void read_levels(const std::vector<std::string>& topology_labels, NodeSpec& node) {
+  std::vector<std::string> levels;
+  for (const std::string& key : topology_labels) {
+    if (levels.size() < limits::kTopologyLevels) levels.push_back(find_label(node, key));
+  }
+  node.set_levels(std::move(levels));
+}
+
 std::optional<Error> read_gpus(const ResourceCounts& capacity, const ResourceCounts& allocatable,
                                const ExtraGpuResources& extra, NodeSpec& node,
                                Contradictions& out) {

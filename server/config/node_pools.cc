@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "core/limits.h"
+#include "kube/node/node_gpus.h"
 #include "kube/quantity.h"
 #include "server/config/settings.h"
 
@@ -80,13 +81,6 @@ Found add_resource(std::string_view text, NodeSpec& node) {
   return std::nullopt;
 }
 
-// Returns the value of a label; empty: the node has no such label.
-std::string value_of(const NodeSpec& node, const std::string& key) {
-  const auto found = std::find_if(node.labels.begin(), node.labels.end(),
-                                  [&](const Label& label) { return label.key == key; });
-  return found == node.labels.end() ? std::string() : found->value;
-}
-
 }  // namespace
 
 std::optional<Error> set_pool_field(NodePool& pool, std::string_view key, std::string_view text) {
@@ -153,12 +147,9 @@ std::optional<Error> read_pool(Config& config, std::string_view text) {
 std::vector<NodePool> placed_pools(const Config& config) {
   std::vector<NodePool> out = config.queue.node_pools;
   for (NodePool& pool : out) {
-    std::vector<std::string> levels;
-    for (const std::string& key : config.topology_labels)
-      levels.push_back(value_of(pool.node, key));
-    pool.node.set_levels(std::move(levels));
+    read_levels(config.topology_labels, pool.node);
     if (!config.node_labels.fabric.empty())
-      pool.node.fabric = value_of(pool.node, config.node_labels.fabric);
+      pool.node.fabric = find_label(pool.node, config.node_labels.fabric);
   }
   return out;
 }
