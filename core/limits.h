@@ -49,6 +49,10 @@ inline constexpr TimeMs kMaxTimeMs = 253'402'300'799'999;  // the end of the yea
 inline constexpr std::size_t kMaxBatchJobs = 1000;         // BatchCreateJobs
 inline constexpr MilliGpu kMaxMilliGpu = 1'000'000'000;    // 10^6 GPUs in any one quantity
 
+// When the first pod of a gang has finished, its node stays free for at most this long, until the
+// other pods of the gang have finished too (docs/design/0127). A kubelet usually reports the end of
+// a container within a second.
+inline constexpr DurationMs kGangFinishMs = 2'000;
 // A gang without pods waits this long for its controller to create new pods. Then the gang is done.
 // This time exceeds the longest back-off of a Kubernetes Job (10 minutes).
 inline constexpr DurationMs kGangReturnMs = 15 * kMinuteMs;
@@ -109,7 +113,7 @@ inline constexpr std::size_t kForecastStarts = 50'000;
 // job and node. For all other jobs the forecast stores only the start.
 inline constexpr std::size_t kForecastPlaces = 65'536;
 // Calibration of start estimates. Subak compares estimate and start for kMaxCalibrationStarts
-// waiting jobs. The newest kMaxCalibrationOutcomes outcomes of each horizon give its quantiles.
+// waiting jobs. The newest kMaxCalibrationOutcomes outcomes give the quantiles.
 inline constexpr std::size_t kMaxCalibrationStarts = 10'000;
 inline constexpr std::size_t kMaxCalibrationOutcomes = 500;
 // The least time between two forecasts. All forecasts take at most 1/kForecastRest of a core, and

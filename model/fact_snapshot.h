@@ -231,16 +231,11 @@ struct JobSnapshot {
   TimeMs until_ms = 0;
   // Why the job or its last attempt ended.
   Cause cause = Cause::kNone;
-  // The start of the current or last attempt. 0: the job waits.
-  TimeMs started_ms = 0;
-  TimeMs ended_ms = 0;
   bool more = false;
   // Why Subak asked the pods to end; kNone: it did not ask.
   Cause stop = Cause::kNone;
   // How many attempts in a row ended because a gate could not be opened (kReleaseRefused).
   std::uint32_t refusals = 0;
-  // The time at which the cluster refused to end one of the job's pods; 0: it did not refuse.
-  TimeMs end_refused_ms = 0;
   // JobOverran::times of this attempt.
   std::uint32_t overruns = 0;
   // The fields of SchedulerRefused. If `words` is empty, the scheduler refused no pod, or Subak
@@ -272,6 +267,28 @@ struct JobSnapshot {
     friend bool operator==(const Preempted&, const Preempted&) = default;
   };
   Preempted preempted;
+  // The run of the job.
+  struct FinishedOn {
+    NodeId node;
+    template <class V>
+    void fields(V& v) {
+      v(1, "node", node);
+    }
+    friend bool operator==(const FinishedOn&, const FinishedOn&) = default;
+  };
+  struct Run {
+    // The start of the current or last attempt. 0: the job waits.
+    TimeMs started_ms = 0;
+    TimeMs ended_ms = 0;
+    // The time at which the cluster refused to end one of the job's pods; 0: it did not refuse.
+    TimeMs end_refused_ms = 0;
+    // For a gang in an attempt: when its first pod finished, and the nodes of the pods that
+    // finished soon afterwards. 0: no pod has finished.
+    TimeMs finishing_ms = 0;
+    std::vector<FinishedOn> finished_on{};
+    friend bool operator==(const Run&, const Run&) = default;
+  };
+  Run run;
   template <class V>
   void fields(V& v) {
     v(1, "job", job);
@@ -280,12 +297,12 @@ struct JobSnapshot {
     v(4, "attempt", attempt);
     v(5, "until_ms", until_ms);
     v(6, "cause", cause);
-    v(7, "started_ms", started_ms);
-    v(8, "ended_ms", ended_ms);
+    v(7, "started_ms", run.started_ms);
+    v(8, "ended_ms", run.ended_ms);
     v(9, "more", more);
     v(10, "stop", stop);
     v(11, "refusals", refusals);
-    v(12, "end_refused_ms", end_refused_ms);
+    v(12, "end_refused_ms", run.end_refused_ms);
     v(13, "overruns", overruns);
     v(14, "refusal_words", refusal.words);
     v(15, "backoffs", refusal.backoffs);
@@ -302,6 +319,8 @@ struct JobSnapshot {
     v(26, "unready_words", refusal.unready_words);
     v(27, "unready_times", refusal.unready_times);
     v(28, "unready_until_ms", refusal.unready_until_ms);
+    v(29, "finishing_ms", run.finishing_ms);
+    v(30, "finished_on", run.finished_on);
   }
 };
 

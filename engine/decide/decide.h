@@ -82,6 +82,8 @@ struct PassMemory {
   Point blocked_by_rule_at;
   // The version of State::reserved_nodes() for which the blocked shapes are valid.
   std::uint64_t reserved_at = 0;
+  // The nodes of finishing gangs for which the blocked shapes are valid.
+  derive::NodesOfGangs finishing;
   // The versions of the inputs for which all reserved nodes were last known to take pods.
   Point open_at;
   // The versions of the inputs at which no promised start could move to an earlier time.

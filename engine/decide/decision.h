@@ -26,8 +26,8 @@ namespace subak::decide {
 
 class Decision {
  public:
-  // `call` and `hash`: the method of the request and the digest of its content, which the request
-  // id stands for. Both are 0 if the input has no request id that counts. `find` is the search with
+  // `call` and `hash`: for an input with a request id, its method and the digest of its content.
+  // kNone and 0: there is no request id, or the call only validates. `find` is the search with
   // its cache; the cache does not influence decisions. State, observed reports, search and input
   // must outlive the decision.
   Decision(State& state, Observed& seen, Search& find, const Input& in, Method call = Method::kNone,
@@ -47,8 +47,8 @@ class Decision {
   // Records a report that no fact needs to store.
   void tell(const Note& note) { observed_.apply(note); }
   // Sets when a pass is due (state::PassDue), which no fact records.
-  void set_pass_due(bool due) { state_.set_pass_due({due, s.pass_due().minutes_ms}); }
-  void set_minutes_due(TimeMs at) { state_.set_pass_due({s.pass_due().now, at}); }
+  void set_pass_due(bool due) { state_.set_pass_due({due, s.pass_due().at_ms}); }
+  void set_pass_due_at(TimeMs at) { state_.set_pass_due({s.pass_due().now, at}); }
   // Returns the shape number of a request, and assigns a number to a new request. The number is
   // valid as long as this decision.
   ShapeId shape_of(ClusterId cluster, const GangRequest& request);
@@ -72,8 +72,7 @@ class Decision {
   Search& search;
   // The input.
   const Input& input;
-  // The arguments `call` and `hash` of the constructor. kNone: the input has no request id that
-  // counts.
+  // The arguments `call` and `hash` of the constructor.
   const Method method;
   const std::uint64_t content;
   // The time of the last fact before this input. 0: there is no earlier fact.
@@ -85,7 +84,7 @@ class Decision {
   bool retold = false;
 
  private:
-  // The state, only for emit(), set_pass_due(), set_minutes_due() and shape_of().
+  // The state, only for emit(), set_pass_due(), set_pass_due_at() and shape_of().
   State& state_;
   // The observed reports, only for emit() and tell().
   Observed& observed_;

@@ -338,8 +338,8 @@ void decide(Decision& d, const in::Tick& /*i*/) {
     end_or_overrun(d, d.s.jobs().at(end->second));
   }
   must(!due(derive::next_hold_end(d.s)), "no hold is past its end");
-  if (d.s.pass_due().minutes_ms <= d.s.now()) {
-    d.set_minutes_due(state::kNever);
+  if (d.s.pass_due().at_ms <= d.s.now()) {
+    d.set_pass_due_at(state::kNever);
     d.set_pass_due(true);
   }
   ask_victims(d);

@@ -69,12 +69,29 @@ void start(Decision& d, JobId id, Placement placement) {
 
 // --- reserved nodes ------------------------------------------------------------------------------
 
+void forget_blocked(PassMemory& memory) {
+  memory.blocked.clear();
+  memory.blocked_for_all.clear();
+  memory.blocked_for_fill.clear();
+}
+
+// Sets when the next pass is due because of finishing gangs. If their nodes changed, shapes without
+// a placement may have one.
+void look_at_finishing_gangs(Decision& d, PassMemory& memory) {
+  derive::NodesOfGangs finishing = derive::nodes_of_finishing_gangs(d.s);
+  for (const auto& [id, nodes] : finishing) {
+    const TimeMs until_ms = d.s.jobs().at(id).run().finishing_ms + limits::kGangFinishMs;
+    d.set_pass_due_at(std::min(d.s.pass_due().at_ms, until_ms));
+  }
+  if (finishing == memory.finishing) return;
+  memory.finishing = std::move(finishing);
+  forget_blocked(memory);
+}
+
 // If the reserved nodes changed, shapes without a placement may have one.
-void forget_blocked(const Decision& d, PassMemory& memory) {
+void prepare_blocked(const Decision& d, PassMemory& memory) {
   if (memory.reserved_at != d.s.reserved_nodes().version()) {
-    memory.blocked.clear();
-    memory.blocked_for_all.clear();
-    memory.blocked_for_fill.clear();
+    forget_blocked(memory);
     memory.reserved_at = d.s.reserved_nodes().version();
   }
   const std::size_t numbers = d.s.fleet().shapes().numbers() + 1;
@@ -383,7 +400,10 @@ std::set<ShapeId> reserved_shapes(const Decision& d) {
 // shapes with jobs whose only placements are on nodes that are drained too soon.
 Walked start_all(Decision& d, PassMemory& memory, Work& work, std::set<ShapeId>& too_late) {
   derive::ReservedUntil reserved_until(d.s, derive::ReservedUntil::Part::kAll);
-  PassWalk walk(d, d.s.reserved_nodes(), memory, memory.blocked, reserved_shapes(d));
+  const ReservedNodes with_finishing =
+      reserved_until.has_finishing() ? reserved_until.beside_drains(0) : ReservedNodes();
+  PassWalk walk(d, reserved_until.has_finishing() ? with_finishing : d.s.reserved_nodes(), memory,
+                memory.blocked, reserved_shapes(d));
   for (; !work.enough(); ++work.checks) {
     const auto next = walk.next();
     if (!next) {
@@ -404,7 +424,8 @@ Walked start_all(Decision& d, PassMemory& memory, Work& work, std::set<ShapeId>&
 
 void decide(Decision& d, const in::Pass& /*i*/, PassMemory& memory) {
   Work work;
-  d.set_minutes_due(state::kNever);
+  d.set_pass_due_at(state::kNever);
+  look_at_finishing_gangs(d, memory);
   accept_jobs(d);
   memory.claimed.clear();
   memory.claim_tried.clear();
@@ -424,10 +445,10 @@ void decide(Decision& d, const in::Pass& /*i*/, PassMemory& memory) {
       choose_estimates(d);
       end_claims(d);
     } while (start_claimants(d) || start_reserved(d, Reserved::kAll));
-    forget_blocked(d, memory);
+    prepare_blocked(d, memory);
     start_entitled(d, memory, work);
     if (mend(d, memory)) start_reserved(d, Reserved::kAll);
-    forget_blocked(d, memory);
+    prepare_blocked(d, memory);
     std::set<ShapeId> too_late;
     walked = start_all(d, memory, work, too_late);
     if (walked == Walked::kAll && freed != freed_point(d)) walked = Walked::kAgain;

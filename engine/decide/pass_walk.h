@@ -115,7 +115,7 @@ class PassWalk {
   // Records when this rule on GPU-minutes or on a budget will allow the job that it stops now.
   void wait_for_minutes(const Binding& rule) {
     must(rule.allows_at > d_.s.now(), "a rule that stops a job allows it later");
-    d_.set_minutes_due(std::min(d_.s.pass_due().minutes_ms, rule.allows_at));
+    d_.set_pass_due_at(std::min(d_.s.pass_due().at_ms, rule.allows_at));
   }
   // True if a rule stops the job on any placement. Records the rule.
   bool block_if_stopped(const state::Job& job);

@@ -49,7 +49,7 @@ std::optional<TimeMs> next_deadline(const State& s) {
   if (const auto hold = next_hold_end(s)) consider(hold->first);
   if (const auto end = next_end(s)) consider(end->first);
   if (const auto ask = next_ask(s)) consider(*ask);
-  if (s.pass_due().minutes_ms < state::kNever) consider(s.pass_due().minutes_ms);
+  if (s.pass_due().at_ms < state::kNever) consider(s.pass_due().at_ms);
   if (const TimeMs turn_ms = s.allocations().budget_turn_ms(); turn_ms < kEndless) {
     consider(std::max(turn_ms, s.leap().until_ms()));
   }

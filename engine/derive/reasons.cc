@@ -180,6 +180,18 @@ std::optional<Reason> drained_too_soon(const State& s, const Places& places, con
   return r;
 }
 
+// The search says that other jobs have reserved the free GPUs. This corrects the text if the first
+// of them is a finishing gang.
+void name_finishing_gang(const State& s, Reason& why) {
+  if (why.token != ReasonToken::kReservedForOther || why.blockers.empty()) return;
+  for (const auto& [id, nodes] : nodes_of_finishing_gangs(s)) {
+    if (text::job_id_text(id) != why.blockers.front()) continue;
+    why.detail = "the nodes of the finished pods of " + why.blockers.front() +
+                 " stay free until its other pods finish, for at most " +
+                 format_duration(limits::kGangFinishMs);
+  }
+}
+
 // Adds the reason of a job that fits. It may fit only on reserved nodes: a pass gives these to jobs
 // within their quota only while no other job comes before them.
 void explain_order(const State& s, const Places& places, const state::Job& job,
@@ -190,6 +202,7 @@ void explain_order(const State& s, const Places& places, const state::Job& job,
     ReservedUntil reserved(s, ReservedUntil::Part::kInUse);
     const FleetView fleet_view(s.fleet(), reserved.beside_drains(state::sure_end(s, job)));
     out = places.search.explain(fleet_view, job.shape, job.id);
+    for (Reason& r : out) name_finishing_gang(s, r);
   }
   if (out.empty()) out.push_back(std::move(why));
 }
@@ -210,6 +223,7 @@ void explain_place(const State& s, const Places& places, const state::Job& job,
   for (Reason& why : places.search.explain(fleet_view, job.shape, job.id)) {
     if (nodes) out.push_back(*std::exchange(nodes, std::nullopt));
     if (why.token == ReasonToken::kNodeConditions) why.detail += turned_away(s, job);
+    name_finishing_gang(s, why);
     out.push_back(std::move(why));
   }
   if (out.empty())

@@ -300,7 +300,18 @@ ReservedNodes draining_before(const State& s, TimeMs end_ms) {
   return draining;
 }
 
-ReservedUntil::ReservedUntil(const State& s, Part part) : s_(s), part_(part) {
+NodesOfGangs nodes_of_finishing_gangs(const State& s) {
+  NodesOfGangs out;
+  for (const JobId id : s.jobs().sets().finishing()) {
+    const state::Run& run = s.jobs().at(id).run();
+    if (run.holding > 0 && s.now() < run.finishing_ms + limits::kGangFinishMs)
+      out[id] = run.finished_on;
+  }
+  return out;
+}
+
+ReservedUntil::ReservedUntil(const State& s, Part part)
+    : s_(s), part_(part), finishing_(nodes_of_finishing_gangs(s)) {
   for (const auto& [from_ms, node] : s.nodes().planned_drains()) ends_.push_back(from_ms);
   if (part == Part::kInUse) {
     for (const auto& [id, cluster] : s.clusters().all()) {
@@ -323,7 +334,7 @@ const ReservedNodes& ReservedUntil::made(TimeMs end_ms, bool with_drains) {
   if (made_at_ != s_.reserved_nodes().version()) made_.clear();
   made_at_ = s_.reserved_nodes().version();
   with_drains = with_drains && !s_.nodes().planned_drains().empty();
-  if (part_ == Part::kAll && !with_drains) return s_.reserved_nodes();
+  if (part_ == Part::kAll && !with_drains && finishing_.empty()) return s_.reserved_nodes();
   const auto missed = std::lower_bound(ends_.begin(), ends_.end(), end_ms) - ends_.begin();
   const auto [at, fresh] = made_.try_emplace({missed, with_drains});
   if (!fresh) return at->second;
@@ -339,6 +350,7 @@ const ReservedNodes& ReservedUntil::made(TimeMs end_ms, bool with_drains) {
                          state::uses_compute_domain(s_.fleet(), s_.jobs().at(r.job)));
     }
   }
+  for (const auto& [gang, nodes] : finishing_) reserved.reserve(nodes, gang);
   return at->second = std::move(reserved);
 }
 

@@ -121,10 +121,18 @@ void reserve_for_others(const State& s, JobId job, ReservedNodes& reserved);
 // may not start on these nodes.
 ReservedNodes draining_before(const State& s, TimeMs end_ms);
 
-// The nodes that a job may not use if it starts now: nodes that will be drained before the job
-// ends, and a part of the reserved nodes. Jobs that end at nearly the same time share one set of
-// nodes, which the first call computes. The state must outlive the object. A returned set is valid
-// until a reservation changes. No reservation may be added while the object exists.
+// Nodes by the gang that was on them.
+using NodesOfGangs = std::map<JobId, std::vector<NodeId>>;
+// Returns the nodes of pods that have finished in gangs of which other pods still run. Other jobs
+// may not start there yet, so that the gang's nodes stay together (docs/design/0127). A gang counts
+// until limits::kGangFinishMs after its first pod finished.
+NodesOfGangs nodes_of_finishing_gangs(const State& s);
+
+// The nodes that a job may not use if it starts now. These are the nodes that will be drained
+// before the job ends, the nodes of finishing gangs, and a part of the reserved nodes. Jobs that
+// end at nearly the same time share one set of nodes, which the first call computes. The state must
+// outlive the object. A returned set is valid until a reservation changes. No reservation may be
+// added while the object exists.
 class ReservedUntil {
  public:
   enum class Part {
@@ -147,12 +155,15 @@ class ReservedUntil {
   // For Part::kInUse: a job that ends after this time may use no reserved node. 0: no job may use a
   // reserved node. For the other parts the result is always 0.
   TimeMs last() const { return last_ms_; }
+  // True if the object has nodes of finishing gangs.
+  bool has_finishing() const { return !finishing_.empty(); }
 
  private:
   const ReservedNodes& made(TimeMs end_ms, bool with_drains);
 
   const State& s_;
   const Part part_;
+  const NodesOfGangs finishing_;
   // The times at which the set of nodes changes, ascending, each once: the begins of planned
   // drains. For Part::kInUse also the times by which a job must leave reserved nodes.
   std::vector<TimeMs> ends_;

@@ -182,7 +182,7 @@ std::optional<TimeMs> ForecastRun::next_time() const {
     return std::min(end, derive::next_deadline(state_).value_or(end));
   }
   std::optional<TimeMs> next = state_.node_backoff().next_end();
-  if (const TimeMs allowed_ms = state_.pass_due().minutes_ms; allowed_ms < state::kNever) {
+  if (const TimeMs allowed_ms = state_.pass_due().at_ms; allowed_ms < state::kNever) {
     next = std::min(next.value_or(allowed_ms), allowed_ms);
   }
   const auto consider = [&next](const auto& due) {

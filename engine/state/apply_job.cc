@@ -423,7 +423,10 @@ void State::on(const fact::PodGone& f) {
       job.make_extras().rejected =
           std::make_unique<NodeRejection>(NodeRejection{node, f.rejection});
     }
+    const NodeId node = job.pods[f.rank].slot.node;
     give_slot(job, f.rank, f.at_ms);
+    if (f.cause == Cause::kFinished && job.in_attempt() && job.run().holding > 0)
+      job.of_run->pod_finished(node, fact_ms());
     const bool ill = f.cause != Cause::kNone && f.cause != Cause::kFinished;
     if (ill && job.cause == Cause::kNone) job.cause = f.cause;
   }

@@ -45,9 +45,9 @@ class StateCopy;
 struct PassDue {
   // True: a change since the last pass may let a job start.
   bool now = true;
-  // When GPU-minutes in flight or a budget will allow a job that the last pass did not start.
-  // kNever: no job waits for that.
-  TimeMs minutes_ms = kNever;
+  // When GPU-minutes in flight, a budget or a finishing gang will let a job start that the last
+  // pass did not start. kNever: no job waits for that.
+  TimeMs at_ms = kNever;
 };
 }  // namespace state
 

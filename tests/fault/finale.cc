@@ -251,6 +251,14 @@ void World::clear_backoffs() {
 
 // Nobody waits beside an idle node that would do; judged for single pods, which fit or do not.
 void World::compare_waiting() {
+  // Gangs that finish give their nodes away. The service's time may stand until a clock that was
+  // set back has reached it.
+  const TimeMs until_ms = leading()->runtime->now_ms() + limits::kGangFinishMs;
+  for (int i = 0; leading()->runtime->now_ms() < until_ms && !is_wrong(); ++i) {
+    if (i == kMostTurns) return judge().wrong("the service's time stands for ever");
+    pass_time(5 * kSecondMs);
+    settle();
+  }
   const Engine& engine = judge().engine();
   if (engine.policy().patience_ms > 0) return;  // nodes may be reserved
   if (judge().has_claims()) return;             // GPUs may be claimed

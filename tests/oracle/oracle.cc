@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "tests/oracle/oracle_budgets.h"
+#include "tests/oracle/oracle_limits.h"
 #include "tests/oracle/oracle_meters.h"
 #include "tests/oracle/oracle_quota.h"
 #include "tests/oracle/oracle_text.h"
@@ -311,12 +312,14 @@ void Oracle::on(const fact::AttemptStarted& f) {
   if (!keeps_place(*j)) judge_claimed_slots(*j, f.slots);
   const bool by_claim = claimed_now_ = claim_of(f.id) != nullptr;
   drop_claim(f.id);
-  if (!keeps_place(*j) && !by_claim) judge_start(*j, f);
+  if (!keeps_place(*j) && !by_claim) judge_start(*j, f), OracleLimits::judge_gang_nodes(*this, f);
   if (by_claim) judge_place(*j, f);
   unreserve(f.id);
   j->state = JobState::kStarting;
   j->last.ill = Cause::kNone;
   j->started = now_;
+  j->last.finishing = 0;
+  j->last.finished_on.clear();
   j->overruns = 0;
   j->attempt = f.attempt;
   j->last.had_pod = live(*j) > 0;

@@ -201,6 +201,10 @@ class Oracle {
       bool late = false;           // it was asked to end, and the deadline for that has passed
       Cause ill = Cause::kNone;    // the first cause in this attempt with which a pod was lost
       Parking parking = Parking::kNone;
+      // When the first pod of the gang finished in this attempt (0: none did), and the nodes of the
+      // pods that finished within limits::kGangFinishMs.
+      TimeMs finishing = 0;
+      std::set<NodeId> finished_on;
       bool had_pod = false;  // since the attempt began; while it waits: since it was parked
     };
     Last last;

@@ -1,6 +1,7 @@
 // The oracle's checks of gangs that come back, and of gates.
 #include <algorithm>
 
+#include "core/limits.h"
 #include "tests/oracle/oracle.h"
 #include "tests/oracle/oracle_budgets.h"
 #include "tests/oracle/oracle_limits.h"
@@ -145,7 +146,17 @@ void Oracle::on(const fact::PodGone& f) {
   OracleBudgets::judge_refund(*this, *j, f);
   const bool ill = f.cause != Cause::kNone && f.cause != Cause::kFinished;
   if (s != nullptr && ill && j->last.ill == Cause::kNone) j->last.ill = f.cause;
+  const NodeId node = s == nullptr ? NodeId() : s->at.node;
   close(f.job, f.rank, f.at_ms);
+  if (node && f.cause == Cause::kFinished && !subak::is_waiting(j->state)) {
+    if (j->last.finishing == 0 && std::any_of(slots_.begin(), slots_.end(), [&](const Slot& other) {
+          return other.job == f.job && other.at.milligpu > 0;
+        })) {
+      j->last.finishing = now_;
+    }
+    if (j->last.finishing != 0 && now_ < j->last.finishing + limits::kGangFinishMs)
+      j->last.finished_on.insert(node);
+  }
   if (f.rank >= j->pods.size()) return;
   const bool bound = std::any_of(slots_.begin(), slots_.end(), [&](const Slot& other) {
     return other.job == f.job && other.bound;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "core/limits.h"
 #include "tests/oracle/oracle_budgets.h"
 #include "tests/oracle/oracle_quota.h"
 #include "tests/oracle/oracle_text.h"
@@ -105,6 +106,24 @@ bool OracleLimits::limit_waiting(AccountId leaf) const {
   return !each(leaf, [](const JobLimits& limits, const ProductAmounts&, AccountId) {
     return !limits.queued;
   });
+}
+
+bool OracleLimits::is_free_for_gang(NodeId node) const {
+  return std::any_of(o_.jobs_.begin(), o_.jobs_.end(), [&](const Oracle::Job& j) {
+    const bool counts = j.last.finishing != 0 && o_.now_ < j.last.finishing + limits::kGangFinishMs;
+    return counts && j.last.finished_on.contains(node) &&
+           std::any_of(o_.slots_.begin(), o_.slots_.end(),
+                       [&](const Oracle::Slot& s) { return s.job == j.id && s.at.milligpu > 0; });
+  });
+}
+
+void OracleLimits::judge_gang_nodes(Oracle& oracle, const fact::AttemptStarted& f) {
+  const bool reserved = std::any_of(oracle.reserved_.begin(), oracle.reserved_.end(),
+                                    [&](const fact::Reserved& r) { return r.job == f.id; });
+  for (const PodSlot& to : f.slots) {
+    if (!reserved && OracleLimits(oracle).is_free_for_gang(to.node))
+      oracle.wrong(name(f.id, 0) + " starts on a node of a gang that finishes");
+  }
 }
 
 }  // namespace subak::sim

@@ -25,6 +25,10 @@ class OracleLimits {
   bool is_full(AccountId leaf) const;
   // True if an account of the path limits its waiting jobs, or those of each user.
   bool limit_waiting(AccountId leaf) const;
+  // True if the node stays free until a gang has finished (docs/design/0127).
+  bool is_free_for_gang(NodeId node) const;
+  // Judges that the job does not start on such a node, unless it has reserved nodes.
+  static void judge_gang_nodes(Oracle& oracle, const fact::AttemptStarted& f);
 
  private:
   template <class F>

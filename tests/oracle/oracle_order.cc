@@ -30,7 +30,7 @@ std::vector<Oracle::Space> Oracle::spaces(const Job& j) const {
   for (const Node& n : nodes_) {
     if (!n.there || n.cluster != j.id.cluster() || !n.spec.ready || !n.spec.unfit.empty() ||
         n.spec.unschedulable || n.drained || is_drained_before(n, now_, length_of(j)) ||
-        refused(j.id, n.id)) {
+        refused(j.id, n.id) || OracleLimits(*this).is_free_for_gang(n.id)) {
       continue;
     }
     const ClaimedHere claimed = claimed_on(n.id);

@@ -257,10 +257,9 @@ TEST(Oracle, NoticesWrongFacts) {
       world.saw(input, outcome);
       const bool spoiled = i > 500 && spoil(outcome);
       oracle.saw(input, outcome);
-      if (spoiled) {
-        oracle.compare(engine);
-        break;
-      }
+      if (spoiled) oracle.compare(engine);
+      // A fact may change nothing that lasts, such as the last one of a job. Then another one must.
+      if (!oracle.mistakes().empty()) break;
     }
     return oracle.mistakes().size();
   };

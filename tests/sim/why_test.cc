@@ -317,6 +317,8 @@ bool mend(Engine& engine, const Explanation& why, const Reason& reason) {
       Policy policy = engine.policy();
       policy.patience_ms = 0;
       policy.gangs.keep_whole = 0;
+      // Gangs that finish give their nodes away.
+      engine.apply({engine.now() + limits::kGangFinishMs, "", "why", in::Tick{}});
       return apply(engine, in::SetPolicy{policy, {}}) && apply(engine, in::Pass{});
     }
     case ReasonToken::kWaitingForCapacity:

@@ -121,8 +121,19 @@ struct Run {
   TimeMs due_ms = 0;
   // The number of pods that hold GPUs.
   std::uint32_t holding = 0;
+  // For a gang: when its first pod finished in this attempt while others held GPUs. 0: none did.
+  TimeMs finishing_ms = 0;
+  // The nodes of the pods that finished within limits::kGangFinishMs after that. A node may be
+  // there twice.
+  std::vector<NodeId> finished_on;
+
+  // Records that a pod finished on this node while other pods of its gang hold GPUs.
+  void pod_finished(NodeId node, TimeMs now) {
+    if (finishing_ms == 0) finishing_ms = now;
+    if (now < finishing_ms + limits::kGangFinishMs) finished_on.push_back(node);
+  }
 };
-inline constexpr Run kNoRun;
+inline const Run kNoRun;
 
 // The last refusal of a pod of the job by the cluster's scheduler. The refusal counts until the job
 // runs, or until the job or the nodes change.
@@ -305,6 +316,8 @@ struct Job {
   bool awaits_pod() const;
   // True if the job still has holds after its time limit, and its request is known.
   bool is_over() const { return overruns > 0 && run().started_ms != 0 && shape; }
+  // True if some pods of the gang have finished, and others may still hold GPUs.
+  bool is_finishing() const { return in_attempt() && run().finishing_ms != 0; }
   // True if the job needs effects (derive/effects.h).
   bool active() const { return state == JobState::kStarting || state == JobState::kEnding; }
   // True for a starting inferred gang with some pods that are already bound. Subak never ends the

@@ -35,9 +35,13 @@ void JobSets::put_by_state(const Job& job) {
   set_member(active_, job.id, job.active());
   set_member(waiting_again_, job.id, job.waits_again());
   set_member(beside_queue_, job.id, is_beside_queue(job));
+  set_member(finishing_, job.id, job.is_finishing());
 }
 
-void JobSets::change_pods(const Job& job) { set_member(crowded_, job.id, job.pods_behind() > 0); }
+void JobSets::change_pods(const Job& job) {
+  set_member(crowded_, job.id, job.pods_behind() > 0);
+  set_member(finishing_, job.id, job.is_finishing());
+}
 
 void JobSets::change_waits(const Job& job) {
   set_member(refused_, job.id, job.extras().backoff != nullptr);
@@ -67,6 +71,7 @@ void JobSets::check(const JobTable& jobs) const {
   must(expected.refused_ == refused_, "who was refused is indexed");
   must(expected.awaiting_resume_ == awaiting_resume_, "who awaits a resume is indexed");
   must(expected.awaiting_by_leaf_ == awaiting_by_leaf_, "who awaits a resume has an account");
+  must(expected.finishing_ == finishing_, "who finishes is indexed");
   must(expected.awaiting_pods_ == awaiting_pods_, "who awaits its pod is indexed");
 }
 

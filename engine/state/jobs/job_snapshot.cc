@@ -46,7 +46,7 @@ fact::JobSnapshot record_of(const Fleet& fleet, const Job& job) {
   k.cause = job.cause;
   k.stop = job.stop;
   k.refusals = job.refusals;
-  k.end_refused_ms = job.run().end_refused_ms;
+  k.run.end_refused_ms = job.run().end_refused_ms;
   k.overruns = job.overruns;
   if (const Backoff* const last = job.extras().backoff.get())
     k.refusal = {last->words, last->times, last->until_ms};
@@ -62,8 +62,12 @@ fact::JobSnapshot record_of(const Fleet& fleet, const Job& job) {
     k.refusal.unready_times = last->times;
     k.refusal.unready_until_ms = last->until_ms;
   }
-  k.started_ms = job.run().started_ms;
-  k.ended_ms = job.run().ended_ms;
+  if (job.is_finishing()) {
+    k.run.finishing_ms = job.run().finishing_ms;
+    for (const NodeId node : job.run().finished_on) k.run.finished_on.push_back({node});
+  }
+  k.run.started_ms = job.run().started_ms;
+  k.run.ended_ms = job.run().ended_ms;
   return k;
 }
 

@@ -270,9 +270,10 @@ void Jobs::end_pod(Job& job, std::uint32_t rank) {
   if (job.waits() && pod.is_live()) waiting_.pods(tree_, job.id.cluster(), job.leaf, -1);
   pod.state = PodState::kGone;
   pods_.erase(job.id.cluster(), pod.uid);
-  if (rank < job.ranks()) return;
-  pod = Pod{};  // no pod waits there any more
-  job.drop_empty_ranks();
+  if (rank >= job.ranks()) {
+    pod = Pod{};  // no pod waits there any more
+    job.drop_empty_ranks();
+  }
   sets_.change_pods(job);
 }
 
@@ -316,9 +317,11 @@ Job& Jobs::restore(const fact::JobSnapshot& f, ShapeUse shape) {
   }
   if (!is_waiting(f.job.state)) {
     Run& run = job.make_run();
-    run.started_ms = f.started_ms;
-    run.ended_ms = f.ended_ms;
-    run.end_refused_ms = f.end_refused_ms;
+    run.started_ms = f.run.started_ms;
+    run.ended_ms = f.run.ended_ms;
+    run.end_refused_ms = f.run.end_refused_ms;
+    run.finishing_ms = f.run.finishing_ms;
+    for (const auto& on : f.run.finished_on) run.finished_on.push_back(on.node);
   }
   const bool live_of_pods = job.from_pods() && f.job.state != JobState::kDone;
   if (live_of_pods || !job.shape) {

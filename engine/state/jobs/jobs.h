@@ -124,7 +124,8 @@ class Jobs {
   // Ends a job whose state is kDone. Afterwards, look-ups by uid or gang no longer find the job.
   // Jobs then forgets the oldest ended jobs.
   void end(Job& job, TimeMs now);
-  // Ends a pod. Afterwards, a look-up no longer finds the pod's uid.
+  // Ends a pod. Afterwards, a look-up no longer finds the pod's uid. Call it also after
+  // Run::finishing_ms changed.
   void end_pod(Job& job, std::uint32_t rank);
 
   // --- checkpoints -------------------------------------------------------------------------------
