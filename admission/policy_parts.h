@@ -49,8 +49,8 @@ bool is_trusted(const Context& c);
 Decision decide_pod(const Context& c, json::Value object);
 // True if the gang's topology asks for one node, or for one NVLink domain, for all its GPUs.
 bool is_joined(const Pod& pod);
-// True if the pod needs links to other GPUs, or has wishes that only whole GPUs can have. Such a
-// pod is in a gang, asks for RDMA, or has a topology beyond its node.
+// True if the pod must have whole GPUs: it is in a gang, asks for RDMA, or has a topology beyond
+// its node.
 bool needs_links(const Pod& pod);
 // True for a static pod that its node reports. The annotation of such a pod proves nothing, because
 // any user can set it. So a node must also have sent the request.
@@ -75,7 +75,7 @@ struct PodAdditions {
   // The value of names::kCreatedBy; empty: the name of the caller.
   std::string created_by{};
 };
-// Adds an annotation that the pod or template has neither as an annotation nor as a label.
+// Adds the annotation, unless the pod or template has this key as an annotation or a label.
 void stamp_note(const Pod& pod, std::string_view key, const std::string& value,
                 Stamps& annotations);
 // Returns the patch that adds the gate and `additions` to the pod, except the parts that the pod
@@ -159,7 +159,8 @@ void warn_of_no_limit(const Context& c, const Pod& pod, Decision& d);
 struct Marks {
   // The account of the queue that the object names (AdmissionConfig::queue_accounts).
   std::string account;
-  // True: the mark of Kueue names the queue. Kueue creates its jobs suspended, and starts them.
+  // True: the mark of Kueue names the queue. Kueue would suspend such a job and resume it at its
+  // turn.
   bool queued_by_kueue = false;
   // A priority class of the policy, and the value that the key subak.gpu/topology would have.
   std::string priority, closeness;

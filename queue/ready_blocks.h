@@ -33,13 +33,13 @@ struct Scope {
 struct OpenJob {
   // The job's slot. kNoSlot: all jobs are blocked.
   std::uint32_t slot = kNoSlot;
-  // The cost of a job of the same kind, in milli-GPU.
+  // The cost of a job of the job's kind, in milli-GPU.
   MilliGpu cost = 0;
 };
 
 // The blocks of one pass. A block stays until the next begin(). The class names jobs by slot and
-// shapes by kind, as the index does. allows() also treats an account that an operator holds as
-// blocked.
+// shapes by kind, as the index does. For allows(), an account on hold counts as blocked too.
+// Threads: one at a time; a pass owns the object.
 class Blocks {
  public:
   // Begins a pass, which blocks nothing yet. The index must outlive the pass. All account ids of
@@ -52,11 +52,12 @@ class Blocks {
   bool block_job(std::uint32_t slot);
   // Blocks the line of the job: all jobs of its leaf and kind. O(depth).
   void block_line(std::uint32_t slot);
-  // Says that the line of the job is within quota at no account above this depth. This blocks
-  // nothing. Call it once for a line. O(depth).
+  // Says that the line borrows at each account with a smaller depth than this, so nearer to the
+  // root. This blocks no job. But the kinds of waiting jobs then no longer show whether a job could
+  // start (below_or_at()). Call it once for a line. O(depth).
   void line_borrows(std::uint32_t slot, std::uint32_t depth);
-  // Blocks the jobs at or below the account that cost at least `milligpu`. Returns false if these
-  // jobs were already blocked. O(depth).
+  // Blocks the jobs at or below the account that cost at least `milligpu`. Returns false if
+  // block_account() was already called for this account with `milligpu` or less. O(depth).
   bool block_account(AccountId id, MilliGpu milligpu);
 
   // True if the pass has no block so far, and no line borrows.
@@ -91,8 +92,8 @@ class Blocks {
   OpenJob first_open(AccountId id, Scope scope);
 
  private:
-  // Says how far a line is blocked: all its jobs up to and including `slot`. `next` was the slot
-  // after `slot` at the last call.
+  // Says how far a line is blocked: all its jobs up to and including `slot`. `next`: the slot
+  // that followed `slot` when line_open() last looked; kNoSlot: not known.
   struct Cursor {
     std::uint32_t kind = 0;
     std::uint32_t slot = kNoSlot;
@@ -104,9 +105,10 @@ class Blocks {
     MilliGpu limit = kNoLimit;
     // The version of the last change of `limit`.
     std::uint64_t limit_version = 0;
-    // True: a job, a line or an account is blocked at or below this account.
+    // True: at or below this account, a job or a line is blocked or a line borrows. Or an account
+    // below is blocked.
     bool at_or_below = false;
-    // True: some of the account's own jobs are blocked.
+    // True: some of the account's own jobs are blocked, or one of its lines borrows.
     bool jobs = false;
     // The blocked lines of the account, by the numbers of their kinds, ascending.
     std::vector<std::uint32_t> lines;

@@ -179,7 +179,7 @@ void add_install(Command root) {
            "GROUP");
   c.list_option(
       "--gpu-kinds", o->manifests.gpu_kinds,
-      "other resources that count as GPUs; name the same ones as in the service's configuration",
+      "resources beside nvidia.com/gpu that count as GPUs; the same as in the configuration",
       "RESOURCE,...");
   c.option("--image", o->manifests.image,
            "image of the service; with this option, the service runs in the cluster", "IMAGE");

@@ -16,8 +16,8 @@ namespace subak::decide {
 // Returns the number of jobs that have not ended plus the number of nodes.
 std::size_t live_size(const State& s);
 
-// Returns the jobs that a pass at the state's time would start; nullopt if the state has more jobs
-// and nodes than limits::kMaxDryRunJobs. O(state).
+// Returns the jobs that a pass at the state's time would start; nullopt if live_size() is more
+// than limits::kMaxDryRunJobs. O(state).
 std::optional<std::set<JobId>> dry_run_pass(const State& s);
 
 // Returns the claims that a dry-run pass would make with a policy that reclaims (Policy::reclaim).
@@ -26,7 +26,7 @@ std::optional<std::set<JobId>> dry_run_pass(const State& s);
 std::vector<ClaimRow> dry_run_claims(const State& s, std::string_view account);
 
 // Fills the empty state `copy`, so that passes on it make the same decisions as passes on `s` at
-// its time. The copy has no request ids and no ephemeral changes. O(state).
+// its time. The copy has no request ids and no reports of Observed. O(state).
 void copy_state(const State& s, State& copy);
 
 }  // namespace subak::decide

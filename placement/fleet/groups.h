@@ -26,7 +26,8 @@ struct NodeState;
 // order: the domain with the most working GPUs comes first. On a tie, the domain whose first node
 // has the higher number comes first, because small gangs take nodes with low numbers first.
 struct WholeKey {
-  // The number of healthy whole GPUs on its open nodes; 0 if fewer than two nodes have such GPUs.
+  // The number of healthy whole GPUs on those of its nodes that take new pods. 0: fewer than two
+  // such nodes have healthy GPUs.
   std::int64_t working = 0;
   // Its node with the lowest number.
   NodeIndex low = 0;
@@ -103,7 +104,7 @@ class Domains {
   void join(NodeIndex i, NodeState& node);
   // Takes the node out of its domain and out of the strays.
   void leave(NodeIndex i, NodeState& node);
-  // Counts one present node with this description more (`sign` 1) or less (-1).
+  // Adds a present node with this description to the counts (`sign` 1), or takes it away (-1).
   void count(const NodeSpec& spec, std::int64_t sign);
 
   // Counts one more exclusive hold on the whole domain, or one less. Returns how many such holds
@@ -117,7 +118,7 @@ class Domains {
   // if it was empty and no longer is.
   bool add_held(DomainIndex d, MilliGpu change);
   // Sets whether the domain is held back for gangs. Such a domain must be empty, and at least two
-  // of its open nodes must have healthy GPUs (asserted).
+  // of its nodes that take new pods must have healthy GPUs (asserted).
   void set_left(DomainIndex d, bool left);
 
   // Aborts unless the members of each domain are in order and the counts agree with the domains.
@@ -140,13 +141,13 @@ class Domains {
 // A node may name a group at each level. Two nodes are in the same group of a level if they name
 // it, and are also in the same group of the level above. So each group is inside one group of the
 // level above, whatever the labels say.
-// A node that names no group at a level uses its group of the level below as its group there. At
-// level 0 it uses its clique, or else a group of its own.
+// If a node names no group at a level, its group there has the nodes of its group of the level
+// below. At level 0, this is the group of its clique, or else a group of its own.
 class TopologyLevels {
  public:
   // Identifies a group of one level: cluster, parent group, naming level and name. The naming level
-  // is the level whose label gives the name. It is the group's own level, or a lower one if the
-  // node names no group at that level.
+  // is the level of the label that gave the name. It is lower than the group's own level if the
+  // nodes name no group there.
   using Key = std::tuple<ClusterId, std::uint32_t, std::size_t, std::string>;
 
   TopologyLevels() {
@@ -165,7 +166,7 @@ class TopologyLevels {
   // For each node that was ever present, its group at the nearest level.
   const std::vector<std::uint32_t>& rack_of() const { return rack_of_; }
 
-  // Counts one present node with this description more (`sign` 1) or less (-1).
+  // Adds a present node with this description to the counts (`sign` 1), or takes it away (-1).
   void count(const NodeSpec& spec, std::int64_t sign);
   // Takes the node out of its groups. If the node is present, puts it into the groups that it
   // names.
@@ -190,7 +191,8 @@ class TopologyLevels {
   std::vector<std::uint32_t> rack_of_;
 };
 
-// Returns how many levels the description names, 1 to limits::kTopologyLevels.
+// Returns the number of levels up to the highest level that the description names: 1 to
+// limits::kTopologyLevels. If it names no level, the result is 1.
 std::size_t depth_of(const NodeSpec& spec);
 
 }  // namespace subak

@@ -36,7 +36,7 @@ struct Overlay {
   std::vector<Node> nodes;
   // The domains that differ, ascending.
   std::vector<Domain> domains;
-  // The domains left to gangs in the snapshot; ascending.
+  // The domains that the rule keep_whole leaves to gangs in the snapshot; ascending.
   std::vector<DomainIndex> left;
 
   // Returns the node's entry; nullptr if it does not differ from the fleet.
@@ -86,7 +86,7 @@ struct Scene {
     const Overlay::Node* other = overlay == nullptr ? nullptr : overlay->find(i);
     return other == nullptr ? node(i).room : other->room;
   }
-  // The holds of the node. With nothing_held these are the holds that a job would wait for.
+  // The holds of the node. With nothing_held, room() ignores these holds, but load() has them.
   const Load& load(NodeIndex i) const {
     const Overlay::Node* other = overlay == nullptr ? nullptr : overlay->find(i);
     return other == nullptr ? node(i).load : other->load;
@@ -118,7 +118,8 @@ struct Scene {
   JobId owner_of(NodeIndex i) const {
     return reserved == nullptr ? JobId() : reserved->owner_of(NodeId(i));
   }
-  // True for the empty fleet: any placement will do, and the search caches no results for it.
+  // True for the empty fleet. Here a search only finds out whether a placement exists. The search
+  // caches no results for it.
   bool is_empty() const { return nothing_held && all_open; }
   // True for the live fleet, with or without reservations. Results cached for the live fleet are
   // valid for such a scene too.

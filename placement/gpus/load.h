@@ -64,7 +64,8 @@ struct Load {
   // Sums of extended resources by name, and the ports that the pods take.
   std::vector<ResourceCount> extended_used;
   std::vector<HostPort> ports;
-  // For each of these pods, the groups of its topology spread constraints; sorted.
+  // The groups of the topology spread constraints of all pods with a hold, once for each pod;
+  // sorted.
   std::vector<std::int64_t> groups;
   // The usage of pods without a hold.
   NodeUse others;

@@ -16,9 +16,10 @@
 
 namespace subak {
 
-// The GPUs that earlier parts of a balanced gang have taken. No two parts share an NVLink domain.
-// So a part takes all GPUs of its domain. A split node (NodeState::split) has several NVLink
-// domains inside, and a part there takes only the GPUs of one of them.
+// A balanced gang is placed in even parts, each in an NVLink domain of its own (GangTerms). This
+// class has the GPUs that the gang's earlier parts have taken. A part takes all GPUs of its domain.
+// A split node (NodeState::split) has several NVLink domains inside, and a part there takes only
+// the GPUs of one of them.
 class TakenDomains {
  public:
   // Marks the GPUs, at least one, as taken by a part of the gang.
@@ -36,9 +37,10 @@ class TakenDomains {
   std::map<DomainIndex, GpuMask> gpus_;
 };
 
-// The nodes and GPUs that one step may use. By default, a step may use all nodes that match. Nearly
-// every field excludes nodes for pods with GPUs, but `spent_counts` makes `spare` less strict. If a
-// step finds no placement within narrow bounds, there may still be one within wider bounds.
+// The nodes and GPUs that one step may use. By default, a step may use all nodes that match. A
+// field that is set leaves out nodes for pods with GPUs. Only `spent_counts` makes `spare` less
+// strict. If a step finds no placement within narrow bounds, there may still be one within wider
+// bounds.
 struct Bounds {
   // True: only nodes whose GPUs have NVLink to other GPUs (NodeState::linked).
   bool linked = false;
@@ -62,8 +64,9 @@ struct Bounds {
   // True: topology spread constraints apply only to the complete gang, so a domain may get as many
   // pods as the loose ceiling says (pod_rules.h). The step's caller checks the complete gang.
   bool any_skew = false;
-  // The domain in which the pods of each set must be (PodRules::sets()). The list may have only the
-  // first sets. nullptr: any domain. The object outlives the step.
+  // The domain in which the pods of each set must be (PodRules::sets()). The list may be shorter:
+  // the pods of further sets may be in any domain. nullptr: the pods of all sets may. The object
+  // outlives the step.
   const std::vector<std::uint32_t>* near = nullptr;
   // None of these domains. nullptr: no domain is taken. The object outlives the step.
   const TakenDomains* taken = nullptr;

@@ -39,6 +39,7 @@ class ApiServer {
 
   // Starts to listen. Call it after Runtime::start(). After an error, the server does not listen.
   // The error names an option, such as "tokens:3", "listenGrpc" or "tlsCert".
+  // Threads: one at a time, as for shutdown().
   std::optional<Error> start();
   int port() const;  // the port in use; 0 before start()
   // Calls the health service over a new connection, which uses a slot that is reserved for probes.
@@ -46,11 +47,11 @@ class ApiServer {
   ProbeResult probe(DurationMs patience);
   ConnectionStats connections() const;  // any thread
   // Sets the health status, which is SERVING after start(). The server answers calls even while the
-  // status is not SERVING.
+  // status is not SERVING. Threads: any.
   void set_serving(bool serving);
   // Reads the token file again, for example on SIGHUP. After an error, the tokens are unchanged.
   // Streams whose token was removed end with UNAUTHENTICATED. Streams whose token no longer has the
-  // needed role end with PERMISSION_DENIED.
+  // needed role end with PERMISSION_DENIED. Threads: any.
   std::optional<Error> reload_tokens();
   // Returns a channel for calls within the process, which have the same roles, lanes and limits as
   // all others. nullptr before start(). After shutdown(), its calls fail with UNAVAILABLE.
@@ -72,10 +73,12 @@ class ApiServer {
   // the event. Threads: any.
   std::uint64_t stale_events() const;
 
-  // Callbacks for RuntimeOptions. Call on_durable() after Follower::durable() for the same batch,
-  // so that the follower's answers to reads of on_durable() include the batch. Both callbacks run
-  // on the loop's thread and never block.
+  // Callbacks for RuntimeOptions. They never block. Threads: the loop's thread; before it runs, the
+  // thread that starts the service.
+  // Tells watch streams about new facts. Call it after Follower::durable() for the same batch,
+  // because the streams read the follower.
   void on_durable(const Released& batch);
+  // Stores how long the last pass took, for the status.
   void on_pass(std::int64_t us);
 
  private:

@@ -38,8 +38,9 @@ class DurableMark {
   DurableMark(const DurableMark&) = delete;
   DurableMark& operator=(const DurableMark&) = delete;
 
-  // Reads the file and starts the thread. After a change, the thread writes the file within a
-  // second.
+  // Reads the file and starts the thread. If there is no file, this replica knows no fact. After a
+  // change, the thread writes the file within a second. An error: the file cannot be read or is
+  // damaged, and the thread does not start. Threads: one at a time, as for compare().
   std::optional<Error> open();
   // Looks in the store for the last durable fact that this replica knows. If the store lacks that
   // fact, it looks for an acceptance of that data loss. An error: compare() could not read the
@@ -61,12 +62,12 @@ class DurableMark {
 
   // Accepts that all facts after `word.until` are lost. Returns the last lost fact. After that,
   // missing() is nullopt, and word() returns the entry for the audit log. `last`: the number of the
-  // database's last fact. The call fails, with the field `until`, if no fact is missing or if
+  // database's last fact. The call fails, with the field `until`, if no fact was missing or if
   // `word.until` is not `last`. `validate_only`: it only checks and accepts nothing. Threads: any.
   Result<MarkedFact> accept(const DataLossConsent& word, std::uint64_t last, bool validate_only);
   // Returns the acceptance that this replica must write into the audit log before any decision as
   // the leader. It sets `actor` to the person. nullopt: there is no acceptance. The acceptance
-  // stays until seen() gets the fact with the entry. Threads: any.
+  // stays until seen() gets the fact with that entry. Threads: any.
   std::optional<LossAccepted> word(std::string* actor) const;
 
   // Returns the time of the last durable fact that this replica knows; 0: this replica knows no

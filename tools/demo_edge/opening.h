@@ -7,10 +7,10 @@
 
 namespace subak::demo {
 
-// Sends the reviews and prints one line for each kind. It stores the pods that the service gates in
-// `edge`. `limit_s`: the time limit of the pods; 0: none.
-// It adds one check to `out`: that every answer was as the contract says. The function blocks while
-// the service is down.
+// Sends the reviews and prints one line for each kind. It stores each pod that the service gates in
+// `edge`. `ca_file`: the certificate of the webhook's CA. `limit_s`: the time limit of the pods; 0:
+// none. It adds one check to `out`: that every answer was as the contract says. The function blocks
+// while the service is down.
 void opening_reviews(Door& door, Edge& edge, const std::string& ca_file, Checks& out,
                      int limit_s = 0);
 

@@ -93,8 +93,9 @@ void add_set(Command account) {
            "three quarters",
            "N");
   c.flag("--retroactive", o->retroactive,
-         "let the new shares also count for past usage; without it, they count from now on. Before "
-         "the edit, the command shows which of the first waiting jobs get another position");
+         "let the new shares also count for past usage. The command first shows which jobs at the "
+         "front "
+         "of the queue would get another position");
   c.option("--quota", o->quota,
            "guaranteed GPUs: 16, or by product H100=16,A100=8 (short names work), or none",
            "AMOUNTS");

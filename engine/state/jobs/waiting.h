@@ -17,8 +17,8 @@ namespace subak::state {
 // The counts of waiting jobs and pods.
 class WaitingCount {
  public:
-  // Adds `more`, which may be negative, to the counts. `leaf` is kUnassigned for jobs without an
-  // account. O(depth).
+  // Adds `more`, which may be negative, to the counts of waiting jobs. `leaf` is kUnassigned for
+  // jobs without an account. O(depth).
   void jobs(const AccountTree& tree, AccountId leaf, std::ptrdiff_t more) {
     jobs_.add(tree, leaf, more);
   }
@@ -33,20 +33,20 @@ class WaitingCount {
   // for each cluster.
   void moved(const AccountTree& tree, AccountId account, AccountId from);
 
-  // Return the count of all accounts together, or the count at or below one account. For
-  // kUnassigned, the functions return the count of jobs without an account. O(1).
+  // jobs() and pods() return the count of all accounts, or the count at or below one account. For
+  // kUnassigned, they return the count of those without an account. O(log accounts).
   std::size_t jobs() const { return jobs_.all; }
   std::size_t jobs(AccountId account) const { return jobs_.of(account); }
-  // Returns the count of waiting jobs at or below the account that their accounts have accepted.
+  // Returns how many waiting jobs at or below the account were accepted by their own accounts.
   std::size_t accepted(AccountId account) const {
     return jobs_.of(account) - not_accepted_.of(account);
   }
   std::size_t pods(ClusterId cluster) const;
   std::size_t pods(ClusterId cluster, AccountId account) const;
 
-  // Returns the accounts with at least `least` gated pods that wait in a cluster, by id. `least` is
-  // at least 1. O(accounts with waiting pods), or O(1) if the whole cluster has fewer than `least`
-  // such pods.
+  // Returns the accounts with at least `least` gated pods that wait in a cluster, by id. The root
+  // and kUnassigned are not among them. `least` is at least 1. O(accounts with waiting pods), or
+  // O(1) if the whole cluster has fewer than `least` such pods.
   std::vector<AccountId> crowded(ClusterId cluster, std::size_t least) const;
 
   friend bool operator==(const WaitingCount&, const WaitingCount&) = default;
@@ -54,7 +54,7 @@ class WaitingCount {
  private:
   struct Counts {
     std::size_t all = 0;
-    // The count of each account. No count is 0.
+    // The count of each account except the root. No count is 0.
     std::map<AccountId, std::size_t> by_account;
     void add(const AccountTree& tree, AccountId leaf, std::ptrdiff_t more);
     std::size_t of(AccountId account) const;

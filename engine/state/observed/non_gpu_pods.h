@@ -1,6 +1,7 @@
 // Non-GPU pods that Subak does not queue (`NonGpuPods`), for example pods of DaemonSets. These pods
-// are no jobs. The resources that they use on a node count as one sum (fact::NodeLoad), which the
-// fleet has. The set of these pods is not part of the state, because each list names all of them.
+// are no jobs. The resources that they use on a node count as one sum (fact::NodeLoad). The fleet
+// stores this sum. The set of these pods is not part of the state, because each list names all of
+// them.
 //
 // Threads: one at a time; Observed owns the object.
 #pragma once
