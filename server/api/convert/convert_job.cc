@@ -98,7 +98,7 @@ void put(const JobRow& row, const Engine& engine, v1::Job* out) {
   if (row.planned_end_ms != 0) put(row.planned_end_ms, out->mutable_planned_end());
   out->set_overruns(static_cast<std::int32_t>(row.overruns));
   out->set_limit_enforced(row.limit.enforced);
-  out->set_parked(row.parking == Parking::kParked);
+  out->set_parked(row.owners.parking == Parking::kParked);
   out->set_limit_distrusted(row.limit.distrusted);
   if (row.reclaim.preempted) put(*row.reclaim.preempted, out->mutable_preemption());
   if (!row.rejected.node.empty()) {

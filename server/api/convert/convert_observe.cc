@@ -34,7 +34,7 @@ Rejection get_rejection(Check& check, const v1::Rejection& in) {
 void get_place(Check& check, const v1::PodRecord& in, PodRecord* out) {
   out->terms = get_terms(check, in);
   out->replaced_alone = in.replaced_alone();
-  out->size_of_owner = in.size_of_owner();
+  out->owners.size_of_owner = in.size_of_owner();
   out->priority = in.priority();
   out->priority_class = check.text("priority_class", in.priority_class(), limits::kMaxNameBytes);
   out->time_limit_ms =
