@@ -189,7 +189,7 @@ void ClusterCache::see_pod(const WatchEvent& event, std::int64_t monotonic_ms, b
   waits.near = needs_.near().see_pod(pod, event.object);
   domains_.recognise(pod);
   PodRecord record = pod_record(pod, !other_manager_of(pod, other_schedulers_).empty());
-  record.user = owners_.maker_of(pod);  // a template may name anybody
+  put_makers(owners_, pod, record);
   if (record.ended == Cause::kNone)
     change_payer(uid, entry, pod, record, needs_.claims(), outbox_, marks_);
   if (event.kind == WatchKind::kDeleted && record.ended == Cause::kNone) {
