@@ -108,6 +108,14 @@ void put(const JobRow& row, const Engine& engine, v1::Job* out) {
     rejection->set_message(row.rejected.rejection.words);
     rejection->set_explanation(explain_rejection(row.rejected.rejection));
   }
+  if (row.owners.siblings) {
+    v1::Workload* const workload = out->mutable_workload();
+    workload->set_kind(row.owners.siblings->kind);
+    workload->set_name(row.owners.siblings->name);
+    workload->set_jobs(static_cast<std::int32_t>(row.owners.siblings->jobs));
+    workload->set_running(static_cast<std::int32_t>(row.owners.siblings->running));
+    workload->set_waiting(static_cast<std::int32_t>(row.owners.siblings->waiting));
+  }
   if (row.reclaim.loan.milligpu != 0) put(row.reclaim.loan, out->mutable_loan());
 }
 
