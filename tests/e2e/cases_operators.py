@@ -54,6 +54,12 @@ def job_set_in_order(c):
     """The second job is made when the first is ready: each is a gang by itself."""
     c.nodes(4)
     job_set(c, ("first", 1, 2, 8, 6), ("then", 1, 2, 8), startupPolicy={"startupPolicyOrder": "InOrder"})
+    workload = ("JobSet", f"{c.ns}/set")
+
+    def named():
+        return [(job["workload"]["kind"], job["workload"]["name"]) for job in c.subak_jobs() if "workload" in job]
+
+    c.until(lambda: workload in named(), "a job of the workload")
     set_completed(c, "set")
     together(c, rows_of(c, "set-first"))
     together(c, rows_of(c, "set-then"))
