@@ -162,7 +162,7 @@ PodRecord pod_record(const Pod& pod, bool other_manager) {
   r.gang = pod.gang.id;
   r.owner = pod.gang.owner;
   r.gang_size = pod.gang.unsized ? 0 : pod.gang.size;
-  r.size_of_owner = pod.gang.size_of_owner;
+  r.owners.size_of_owner = pod.gang.size_of_owner;
   r.replaced_alone = pod.gang.replaced_alone;
   r.rank = pod.gang.rank;
   r.shape = pod.shape;

@@ -50,15 +50,17 @@ struct JobCreated {
   std::string owner;  // for a gang: PodRecord::owner
   // The account and user that the job's pods name, while the job has no account.
   std::string account, user;
-  // For a job of pods: further conditions for its start.
-  struct Waits {
+  // For a job of pods: further conditions for its start, and its workload.
+  struct OfPods {
     // The account was draining when the job came. The job is queued only after a JobAssigned fact
     // sets `awaits_resume` to false.
     bool awaits_resume = false;
     Parking parking = Parking::kNone;
-    friend bool operator==(const Waits&, const Waits&) = default;
+    // PodRecord::workload of the first pod.
+    Workload workload;
+    friend bool operator==(const OfPods&, const OfPods&) = default;
   };
-  Waits waits;
+  OfPods of_pods;
   // For a gang: PodRecord::replaced_alone. For a single pod: true if the pod's gang started without
   // the pod.
   bool replaced_alone = false;
@@ -81,11 +83,12 @@ struct JobCreated {
     v(13, "owner", owner);
     v(14, "account", account);
     v(15, "user", user);
-    v(16, "awaits_resume", waits.awaits_resume);
+    v(16, "awaits_resume", of_pods.awaits_resume);
     v(17, "replaced_alone", replaced_alone);
     v(18, "grace_ms", grace_ms);
     v(19, "has_class", has_class);
-    v(20, "parking", waits.parking);
+    v(20, "parking", of_pods.parking);
+    v(21, "workload", of_pods.workload);
   }
   friend bool operator==(const JobCreated&, const JobCreated&) = default;
 };

@@ -83,9 +83,16 @@ struct PodRecord {
   // True: the gang is only inferred, not declared. When a pod is lost, the other pods run on. A pod
   // that comes after the start of the gang becomes a job of its own.
   bool replaced_alone = false;
-  // True: `gang_size` is the present size of the pod's owner, such as its number of replicas. This
-  // size may change, and Subak uses the newest report.
-  bool size_of_owner = false;
+  // What the objects above the pod say.
+  struct Owners {
+    // True: `gang_size` is the present size of the pod's owner, such as its number of replicas.
+    // This size may change, and Subak uses the newest report.
+    bool size_of_owner = false;
+    // The object that creates the pod, if its pods are several jobs. Its uid is empty otherwise.
+    Workload workload{};
+    friend bool operator==(const Owners&, const Owners&) = default;
+  };
+  Owners owners{};
   // How long the pod may take to end after Subak asked it (terminationGracePeriodSeconds). 0: not
   // known.
   DurationMs grace_ms = 0;
@@ -124,12 +131,13 @@ struct PodRecord {
     terms.pod_fields<27, 30>(v);
     v(31, "running_at_ms", running_at_ms);
     v(32, "replaced_alone", replaced_alone);
-    v(33, "size_of_owner", size_of_owner);
+    v(33, "size_of_owner", owners.size_of_owner);
     terms.pod_fields<34, 34>(v);
     v(35, "grace_ms", grace_ms);
     v(36, "priority_class", priority_class);
     terms.pod_fields<37, 37>(v);
     v(37, "rejection", rejection);
+    v(38, "workload", owners.workload);
     terms.pod_fields<39, kLastWishNumber>(v);
   }
   friend bool operator==(const PodRecord&, const PodRecord&) = default;

@@ -184,6 +184,24 @@ struct EnumText<PodState> {
                                                          "gone"};
 };
 
+// The Kubernetes object whose controller creates pods that start as jobs of their own, such as a
+// Deployment. Its jobs are one row of the queue (docs/design/0126).
+struct Workload {
+  // The kind as Kubernetes writes it: "Deployment".
+  std::string kind;
+  // The object's name in the namespace of its pods.
+  std::string name;
+  // The object's uid. Empty: the job belongs to no workload.
+  std::string uid;
+  template <class V>
+  void fields(V& v) {
+    v(1, "kind", kind);
+    v(2, "name", name);
+    v(3, "uid", uid);
+  }
+  friend bool operator==(const Workload&, const Workload&) = default;
+};
+
 // What a kubelet said when it rejected a pod that was bound to the kubelet's node. The kubelet
 // never tries the pod again.
 // Source: k8s.io/kubernetes pkg/kubelet (lifecycle, cm/topologymanager, cm/cpumanager, 1.36).

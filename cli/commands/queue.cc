@@ -13,6 +13,7 @@ namespace {
 struct QueueCommand {
   std::string account;
   bool would = false;
+  bool expand = false;
   ListOptions list;
   WatchOptions watch;
   NamespaceOptions where;
@@ -53,6 +54,8 @@ Table queue_table(const v1::ListQueueResponse& answer) {
   const bool planned = std::any_of(
       answer.rows().begin(), answer.rows().end(),
       [](const v1::QueueRow& r) { return r.has_expected_start() || !r.no_estimate().empty(); });
+  const auto has_siblings = [](const v1::QueueRow& r) { return r.job().workload().jobs() > 1; };
+  const bool workloads = std::any_of(answer.rows().begin(), answer.rows().end(), has_siblings);
   std::vector<Column> columns{{"POS", Align::kRight},
                               {"JOB"},
                               {"NAME", Align::kLeft, Room::kWide},
@@ -64,6 +67,7 @@ Table queue_table(const v1::ListQueueResponse& answer) {
                               {"WAITS FOR", Align::kLeft, Room::kElastic},
                               {"DETAIL", Align::kLeft, Room::kWide}};
   if (planned) columns.push_back({"STARTS IN", Align::kLeft});
+  if (workloads) columns.push_back({"WORKLOAD", Align::kLeft, Room::kElastic});
   Table table(columns);
   for (const v1::QueueRow& r : answer.rows()) {
     const v1::JobSpec& spec = r.job().spec();
@@ -81,6 +85,7 @@ Table queue_table(const v1::ListQueueResponse& answer) {
       cells.push_back(r.has_expected_start() ? start_text(r.expected_start(), to_ms(answer.time()))
                                              : (r.no_estimate().empty() ? "-" : "no estimate"));
     }
+    if (workloads) cells.push_back(has_siblings(r) ? workload_text(r.job().workload()) : "-");
     table.row(std::move(cells));
   }
   return table;
@@ -138,6 +143,7 @@ void show_queue(Session& s, const QueueCommand& o) {
   v1::ListQueueRequest request;
   request.set_account(o.account);
   request.set_would(o.would);
+  request.set_expand(o.expand);
   const auto answer = all_pages<v1::ListQueueResponse>(
       s, "JobService/ListQueue", request, o.list.limit, [](auto& a) { return a.mutable_rows(); });
   if (answer.rows().empty() && (s.form() == Form::kTable || s.form() == Form::kWide)) {
@@ -156,6 +162,9 @@ void add_queue(Command root, Program program) {
   Command c =
       root.add("queue", "list all waiting jobs, the next job first, and what each job waits for");
   c.option("--account", o->account, "only jobs of this account and the accounts below it", "PATH");
+  c.flag("--expand", o->expand,
+         "show a row for each job, instead of one row for all waiting jobs of a Deployment or of "
+         "another workload");
   c.flag(
       "--would", o->would,
       "show the queue as if every namespace were in mode enforce, and which jobs would start next");

@@ -54,6 +54,7 @@ void print_head(Session& s, const v1::Explanation& e) {
             << ", priority " << priority_text(spec) << ", waiting for "
             << age_text(now_ms() - to_ms(job.submit_time())) << '\n';
   }
+  if (job.workload().jobs() > 1) s.out() << wrapped(printable(siblings_text(job)), 0, "  ") << '\n';
   if (job.parked()) {
     s.out() << "parked: its pods do not exist, as the object that creates them is suspended until "
                "its\nturn\n";

@@ -209,6 +209,25 @@ v1::Mode mode_of(const std::string& text) {
       "observe writes nothing, warn adds warnings, enforce gates, queues and places");
 }
 
+std::string workload_text(const v1::Workload& workload) {
+  return std::to_string(workload.running()) + " of " + std::to_string(workload.jobs()) + " run, " +
+         workload.kind() + " " + workload.name();
+}
+
+std::string siblings_text(const v1::Job& job) {
+  const v1::Workload& of = job.workload();
+  const auto with_verb = [](std::int32_t n, const char* one, const char* many) {
+    return std::to_string(n) + (n == 1 ? one : many);
+  };
+  std::string text = "one of " + std::to_string(of.jobs()) +
+                     (job.gang_size() == 1 ? " pods of " : " gangs of ") + of.kind() + " " +
+                     of.name() + ": " + with_verb(of.running(), " runs, ", " run, ") +
+                     with_verb(of.waiting(), " waits", " wait");
+  if (const std::int32_t rest = of.jobs() - of.running() - of.waiting(); rest > 0)
+    text += ", " + with_verb(rest, " starts or ends", " start or end");
+  return text;
+}
+
 std::string distrust_text(const v1::Job& job) {
   return job.overruns() > 0
              ? "the job ran beyond its time limit, so Subak does not trust this limit"

@@ -75,6 +75,12 @@ std::string fixed_text(double value, int decimals);
 // Returns 4 significant digits, without an exponent up to 10^12.
 std::string significant_text(double value);
 
+// Returns how many jobs of the workload run, and its name: "3 of 5 run, Deployment serving/llm".
+std::string workload_text(const v1::Workload& workload);
+// Returns how the jobs of the job's workload are: "one of 5 pods of Deployment serving/llm: 3 run,
+// 2 wait". The job must have a workload.
+std::string siblings_text(const v1::Job& job);
+
 // Returns why Subak promises no start that depends on this job's time limit. The job's
 // `limit_distrusted` must be set.
 std::string distrust_text(const v1::Job& job);

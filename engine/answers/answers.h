@@ -176,8 +176,23 @@ struct JobRow {
     bool distrusted = false;
   };
   Limit limit;
-  // Whether the job's pods wait for their owner to be resumed.
-  Parking parking = Parking::kNone;
+  // The object that creates the pods of this job, and how many jobs of the job's account it has.
+  struct Siblings {
+    // The kind as Kubernetes writes it, and "namespace/name" of the object.
+    std::string kind, name;
+    // The jobs that have not ended: all of them, those in state running, and those that wait.
+    std::size_t jobs = 0, running = 0, waiting = 0;
+    // The jobs in state queued, which are one row of the queue.
+    std::size_t queued = 0;
+  };
+  // What is known of the owners of the job's pods.
+  struct Owners {
+    // Whether the job's pods wait for their owner to be resumed.
+    Parking parking = Parking::kNone;
+    // nullopt: the job has no workload, or has ended.
+    std::optional<Siblings> siblings;
+  };
+  Owners owners;
   // The job's part in the reclaim of GPUs by jobs within quota (docs/design/0084).
   struct Reclaim {
     // True: the job is queued and has a claim on GPUs.

@@ -9,6 +9,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -33,7 +34,17 @@ struct OrderAsIf {
   std::vector<std::pair<AccountId, std::int64_t>> shares;
 };
 
-// The order of the queue at one instant. A snapshot is immutable, and takes 12 bytes for each job.
+// The queued jobs of workloads that have several of them (model/job.h). The jobs of one workload
+// and one account are a group.
+struct QueueGroups {
+  // The jobs, group by group.
+  std::vector<JobId> jobs;
+  // For each group, the index in `jobs` after its last job.
+  std::vector<std::size_t> ends;
+};
+
+// The order of the queue at one instant. A snapshot is immutable, and takes 12 bytes for each job,
+// and 8 more for each job of QueueGroups.
 // Threads: any.
 class QueueSnapshot {
  public:
@@ -41,7 +52,8 @@ class QueueSnapshot {
   QueueSnapshot() = default;
   // `seq` is the last fact that the order includes, and `time_ms` is the time of this fact. `order`
   // has each waiting job once. O(n log n).
-  QueueSnapshot(std::uint64_t seq, TimeMs time_ms, std::vector<JobId> order);
+  QueueSnapshot(std::uint64_t seq, TimeMs time_ms, std::vector<JobId> order,
+                const QueueGroups& groups = {});
 
   // The last fact that the order includes.
   std::uint64_t seq() const { return seq_; }
@@ -52,6 +64,9 @@ class QueueSnapshot {
   const std::vector<JobId>& order() const { return order_; }
   // The position of a job in the order, from 1. 0: the job did not wait at time_ms(). O(log n).
   std::size_t position(JobId id) const;
+  // `at` is an index in order(). Returns the index of the job of the same group that comes before
+  // the job there, and nearest to it. nullopt: there is none. O(log n).
+  std::optional<std::size_t> sibling_before(std::size_t at) const;
 
  private:
   std::uint64_t seq_ = 0;
@@ -59,6 +74,9 @@ class QueueSnapshot {
   std::vector<JobId> order_;
   // Indexes into order_, sorted by job id, for position().
   std::vector<std::uint32_t> places_;
+  // Of each job that has a sibling_before(): its index in order_, and the index of that sibling.
+  // Ascending.
+  std::vector<std::pair<std::uint32_t, std::uint32_t>> siblings_;
 };
 
 // The inputs of the order at one instant: job classes, account tree and policy. The copy is

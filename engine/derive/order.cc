@@ -11,12 +11,33 @@
 
 namespace subak {
 
-QueueSnapshot::QueueSnapshot(std::uint64_t seq, TimeMs time_ms, std::vector<JobId> order)
+QueueSnapshot::QueueSnapshot(std::uint64_t seq, TimeMs time_ms, std::vector<JobId> order,
+                             const QueueGroups& groups)
     : seq_(seq), time_ms_(time_ms), order_(std::move(order)), places_(order_.size()) {
   std::iota(places_.begin(), places_.end(), 0U);
   std::sort(places_.begin(), places_.end(),
             [this](std::uint32_t a, std::uint32_t b) { return order_[a] < order_[b]; });
   must(places_.size() == order_.size(), "each job has a position");
+  std::vector<std::uint32_t> group;
+  std::size_t next = 0;
+  for (const std::size_t end : groups.ends) {
+    group.clear();
+    for (; next < end; ++next) {
+      if (const std::size_t at = position(groups.jobs[next]); at != 0)
+        group.push_back(static_cast<std::uint32_t>(at - 1));
+    }
+    std::sort(group.begin(), group.end());
+    for (std::size_t i = 1; i < group.size(); ++i) siblings_.emplace_back(group[i], group[i - 1]);
+  }
+  std::sort(siblings_.begin(), siblings_.end());
+}
+
+std::optional<std::size_t> QueueSnapshot::sibling_before(std::size_t at) const {
+  const auto it = std::lower_bound(siblings_.begin(), siblings_.end(),
+                                   std::pair(static_cast<std::uint32_t>(at), 0U));
+  if (it == siblings_.end() || it->first != at) return std::nullopt;
+  must(it->second < at, "a sibling before a job comes before it");
+  return it->second;
 }
 
 std::size_t QueueSnapshot::position(JobId id) const {
@@ -33,6 +54,7 @@ struct QueueCopy::Parts {
   AccountTree tree;
   std::optional<UsageTick> tick;
   std::unique_ptr<ReadyQueue> ready;
+  QueueGroups groups;
 };
 
 QueueCopy::QueueCopy() = default;
@@ -45,7 +67,8 @@ QueueSnapshot QueueCopy::make() const {
   const Parts& p = *parts_;
   return {p.seq, p.time_ms,
           p.ready->order(p.tree, p.policy, p.rule, p.tick ? &*p.tick : nullptr, p.time_ms,
-                         p.ready->size())};
+                         p.ready->size()),
+          p.groups};
 }
 
 namespace derive {
@@ -88,7 +111,9 @@ std::vector<JobId> queue_order(const State& s, const OrderAsIf& as_if, TimeMs t,
 QueueSnapshot queue_snapshot(const State& s) {
   std::vector<JobId> order = queue_order(s, s.now(), s.jobs().ready().size());
   must(order.size() <= s.jobs().sets().count(JobState::kQueued), "the order has queued jobs alone");
-  return {s.seq(), s.now(), std::move(order)};
+  QueueGroups groups;
+  s.jobs().gangs().workloads().copy_queued(groups.jobs, groups.ends);
+  return {s.seq(), s.now(), std::move(order), groups};
 }
 
 void copy_queue(const State& s, QueueCopy& into) {
@@ -106,6 +131,7 @@ void copy_queue(const State& s, QueueCopy& into) {
   } else {
     parts.ready = s.jobs().ready().copy();
   }
+  s.jobs().gangs().workloads().copy_queued(parts.groups.jobs, parts.groups.ends);
   must(parts.ready->size() == s.jobs().sets().count(JobState::kQueued), "the copy has what waits");
 }
 

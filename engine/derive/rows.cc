@@ -98,7 +98,12 @@ JobRow row(const State& s, const state::Job& job, bool with_pods) {
   row.overruns = job.overruns;
   row.refused = job.extras().backoff != nullptr;
   if (job.extras().rejected != nullptr) row.rejected = *job.extras().rejected;
-  row.parking = job.parking();
+  row.owners.parking = job.parking();
+  if (const auto* const group = s.jobs().gangs().siblings(job)) {
+    row.owners.siblings = {group->workload->kind, job.ns() + "/" + group->workload->name,
+                           group->jobs,           group->running,
+                           group->waiting,        group->queued.size()};
+  }
   row.limit.enforced = state::enforces_limit(s, job);
   const bool has_limit = job.state != JobState::kDone && job.time_limit_ms != 0;
   row.limit.distrusted = has_limit && !state::trusts_limit(s, job);

@@ -49,7 +49,7 @@ std::optional<ParkedPods> parked_pods(const OwnerRecord& owner) {
   out.pod.foreign_gates = false;
   out.pod.let_go_to.clear();
   out.pod.replaced_alone = size > 1 && owner.replaced_alone;
-  out.pod.size_of_owner = first->stated == 0;
+  out.pod.owners.size_of_owner = first->stated == 0;
   return out;
 }
 

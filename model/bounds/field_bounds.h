@@ -78,6 +78,7 @@ constexpr std::array kOwnRows{
     Row{"job_limits", "", 0, limits::kMaxLimitsBytes},
     Row{"keep_whole", "", 0, limits::kMaxKeepWhole},
     Row{"key", "", 0, kText},
+    Row{"kind", "", 0, kName},
     Row{"known_as", "", 0, kText},
     Row{"labels", "", 0, kNodeList},
     Row{"least", "", 0, kPods},

@@ -404,6 +404,27 @@ TEST(TextForm, YamlQuotesWhatItWouldMisread) {
             "a: \"16000\"\nb: \"no\"\nc: x\nd: []\ne:\n  - 1\n  - true\n  - ~\nf: {}\n");
 }
 
+TEST(Words, NumbersOfAWorkload) {
+  v1::Job job;
+  job.set_gang_size(1);
+  v1::Workload& of = *job.mutable_workload();
+  of.set_kind("Deployment");
+  of.set_name("serving/llm");
+  of.set_jobs(5);
+  of.set_running(3);
+  of.set_waiting(2);
+  EXPECT_EQ(workload_text(of), "3 of 5 run, Deployment serving/llm");
+  EXPECT_EQ(siblings_text(job), "one of 5 pods of Deployment serving/llm: 3 run, 2 wait");
+  job.set_gang_size(4);
+  of.set_running(1);
+  of.set_waiting(1);
+  EXPECT_EQ(siblings_text(job),
+            "one of 5 gangs of Deployment serving/llm: 1 runs, 1 waits, 3 start or end");
+  of.set_waiting(3);
+  EXPECT_EQ(siblings_text(job),
+            "one of 5 gangs of Deployment serving/llm: 1 runs, 3 wait, 1 starts or ends");
+}
+
 TEST(Words, StatesOfAComputeDomain) {
   v1::ComputeDomain domain;
   domain.set_name("ml/subak-train");

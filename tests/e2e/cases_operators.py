@@ -1,5 +1,7 @@
 """JobSets and LeaderWorkerSets, made by their own controllers."""
 
+import json
+
 import objects as o
 from case import case, condition, has_gate, phase
 from cases_jobs import rows_of, together
@@ -52,6 +54,12 @@ def job_set_in_order(c):
     """The second job is made when the first is ready: each is a gang by itself."""
     c.nodes(4)
     job_set(c, ("first", 1, 2, 8, 6), ("then", 1, 2, 8), startupPolicy={"startupPolicyOrder": "InOrder"})
+    workload = ("JobSet", f"{c.ns}/set")
+
+    def named():
+        return [(job["workload"]["kind"], job["workload"]["name"]) for job in c.subak_jobs() if "workload" in job]
+
+    c.until(lambda: workload in named(), "a job of the workload")
     set_completed(c, "set")
     together(c, rows_of(c, "set-first"))
     together(c, rows_of(c, "set-then"))
@@ -131,3 +139,15 @@ def worker_set_of_more_and_fewer_groups(c):
     for groups in (2, 1):
         c.ana.patch("LeaderWorkerSet", c.ns, "llm", {"spec": {"replicas": groups}})
         c.running_pods(2 * groups, "llm")
+    # Two of four groups fit. The others are one row of the queue.
+    c.ana.patch("LeaderWorkerSet", c.ns, "llm", {"spec": {"replicas": 4}})
+
+    def rows():
+        said = c.service.subak("queue", "--account", c.account, "--output", "json")
+        return [(row["jobs"], row["job"]["workload"]) for row in json.loads(said).get("rows", [])]
+
+    row = {"kind": "LeaderWorkerSet", "name": f"{c.ns}/llm", "jobs": 4, "running": 2, "waiting": 2}
+    c.until(lambda: rows() == [(2, row)], "one row for the groups that wait")
+    c.ana.patch("LeaderWorkerSet", c.ns, "llm", {"spec": {"replicas": 1}})
+    c.until(lambda: rows() == [], "no row")
+    c.running_pods(2, "llm")

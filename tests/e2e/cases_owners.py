@@ -1,5 +1,7 @@
 """Owners that say that their pods are independent, that are made smaller or larger, or that say nothing of a size."""
 
+import json
+
 import objects as o
 from case import case, has_gate, node_of, phase
 from cases_jobs import gang, rows_of, together, wait_job
@@ -145,3 +147,36 @@ def pod_beyond_its_gang(c):
     queue = c.service.subak("queue", "--account", c.account)
     c.expect("BeyondGangSize" in queue, f"reason in the queue: {queue}")
     c.expect(uids(running) <= uids(c.pods("train")), "nobody was ended for it")
+
+
+@case(seconds=200)
+def deployment_is_one_row(c):
+    """Five servers, and GPUs for three: the queue has one row for the two that wait, at the place of the first."""
+    c.nodes(1, gpus=3)
+    c.ana.create(o.deployment("llm", c.ns, c.template(1, spec=c.spec(1, restart="Always")), 5))
+    c.running_pods(3, "llm")
+
+    def rows(*more):
+        said = c.service.subak("queue", "--account", c.account, "--output", "json", *more)
+        return [(row["jobs"], row["job"]["workload"]) for row in json.loads(said).get("rows", [])]
+
+    def workload(running, jobs, waiting):
+        numbers = {"jobs": jobs, "running": running, "waiting": waiting}
+        return {"kind": "Deployment", "name": f"{c.ns}/llm"} | numbers
+
+    c.until(lambda: rows() == [(2, workload(3, 5, 2))], "one row for two servers")
+    c.expect(f"3 of 5 run, Deployment {c.ns}/llm" in c.service.subak("queue", "--output", "wide"), "the row as text")
+    each = rows("--expand")
+    c.expect(each == [(1, workload(3, 5, 2))] * 2, f"a row for each server, got {each}")
+    waits = next(job["id"] for job in c.subak_jobs() if job["state"] == "JOB_STATE_QUEUED")
+    c.expect(f"one of 5 pods of Deployment {c.ns}/llm: 3 run, 2 wait" in c.why(waits), "the workload in why")
+    c.ana.patch("Deployment", c.ns, "llm", {"spec": {"replicas": 4}})
+    c.until(lambda: rows() == [(1, workload(3, 4, 1))], "one row for the last that waits")
+    # A new release has another ReplicaSet, and the same row.
+    surge = {"rollingUpdate": {"maxSurge": 1, "maxUnavailable": 0}}
+    release = {"metadata": {"annotations": {"release": "2"}}}
+    c.ana.patch("Deployment", c.ns, "llm", {"spec": {"strategy": surge, "template": release}})
+    c.until(lambda: rows() == [(2, workload(3, 5, 2))], "one row for the servers of both releases")
+    c.nodes(1, gpus=5)
+    c.until(lambda: rows() == [], "no row")
+    c.running_pods(4, "llm")

@@ -85,10 +85,18 @@ def recipe_serving(c):
     apply(c, page)
     c.running_pods(3, "chat")
     shows(c, page, "subak account get", c.service.subak("account", "get", c.account))
-    c.ana.patch("Deployment", c.ns, "chat", {"spec": {"replicas": 5}})
+    c.ana.patch("Deployment", c.ns, "chat", {"spec": {"replicas": 6}})
     c.running_pods(4, "chat")
-    waits = c.until(lambda: [j for j in c.subak_jobs() if j["state"] == "JOB_STATE_QUEUED"], "a fifth server that waits")
-    shows(c, page, "subak why", c.service.subak("why", waits[0]["id"]).replace(c.account, "ml.serving"))
+
+    def waiting():
+        jobs = [j for j in c.subak_jobs() if j["state"] == "JOB_STATE_QUEUED"]
+        return jobs if len(jobs) == 2 and jobs[0]["workload"].get("running") == 4 else None
+
+    waits = c.until(waiting, "two servers that wait")
+    queue = c.service.subak("queue", "--account", c.account, "--output", "wide")
+    shows(c, page, "subak queue", queue.replace(c.ns + "/", "serving/"))
+    why = c.service.subak("why", waits[0]["id"]).replace(c.account, "ml.serving")
+    shows(c, page, "subak why", why.replace(c.ns + "/", "serving/"))
 
 
 @case(seconds=200)

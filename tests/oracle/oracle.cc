@@ -265,8 +265,8 @@ void Oracle::on(const fact::JobCreated& f) {
   if (j.origin == JobOrigin::kForeign || j.origin == JobOrigin::kAdopted) j.started = now_;
   if (f.submit_ms > now_) wrong(name(f.id, 0) + " was submitted later than now");
   j.submit = f.submit_ms == 0 ? now_ : f.submit_ms;
-  j.awaits_resume = f.waits.awaits_resume;
-  j.last.parking = f.waits.parking;
+  j.awaits_resume = f.of_pods.awaits_resume;
+  j.last.parking = f.of_pods.parking;
   judge_drain(f);
   for (const Job& other : jobs_) {
     const bool same = other.gang && other.id.cluster() == f.id.cluster() && other.name == f.name &&

@@ -72,11 +72,11 @@ void Oracle::judge_drain(const fact::JobCreated& f) {
     if (apart && placed && j.owner == f.owner) return true;
     return !uid.empty() && (j.owner == uid || j.owner.starts_with(uid + "+"));
   });
-  if (f.waits.awaits_resume && !would)
+  if (f.of_pods.awaits_resume && !would)
     wrong(name(f.id) + " waits beside the queue of an account that accepts it");
-  if (would && !f.waits.awaits_resume && !before)
+  if (would && !f.of_pods.awaits_resume && !before)
     wrong(name(f.id) + " is new where nothing new is taken");
-  if (f.waits.awaits_resume && apart && before && !uid.empty()) {
+  if (f.of_pods.awaits_resume && apart && before && !uid.empty()) {
     wrong(name(f.id) + " waits for a resume, and its gang was there");
   }
 }

@@ -98,9 +98,11 @@ PodRecord RandomWorld::some_record(const std::string& account, const std::string
   pod.shape = shape();
   pod.terms.compute_domain = !options_.plain && serial_ % 4 == 0;
   pod.terms.not_preemptible = serial_ % 7 == 0;
+  if (serial_ % 5 < 3)
+    pod.owners.workload = {"Deployment", "w", "uid-w" + std::to_string(serial_ % 2)};
   if (!options_.plain && !pod.gang.empty()) {
     pod.replaced_alone = serial_ % 3 == 0;
-    pod.size_of_owner = serial_ % 2 == 0;
+    pod.owners.size_of_owner = serial_ % 2 == 0;
   }
   if (!options_.plain && pod.gang_size > 1 && rng_.percent(25)) add_segments(pod);
   pod.gated = !rng_.percent(3);
@@ -149,7 +151,7 @@ in::Body RandomWorld::remake_pod() {
   in::PodSeen again{"watched", it->second};
   again.pod.uid = "uid-" + std::to_string(++serial_);
   // Its owner was scaled meanwhile.
-  if (again.pod.size_of_owner) again.pod.gang_size = 1 + (again.pod.gang_size + 1) % 4;
+  if (again.pod.owners.size_of_owner) again.pod.gang_size = 1 + (again.pod.gang_size + 1) % 4;
   again.pod.gated = true;
   again.pod.foreign_gates = again.pod.running = false;
   again.pod.node.clear();

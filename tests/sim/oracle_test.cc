@@ -162,8 +162,8 @@ TEST(Oracle, SeesParkedOwners) {
       world.saw(input, outcome);
       for (const Fact& fact : outcome.facts) {
         if (const auto* const made = std::get_if<fact::JobCreated>(&fact.body)) {
-          if (made->waits.parking == Parking::kNone) continue;
-          jobs[made->id] = made->waits.parking;
+          if (made->of_pods.parking == Parking::kNone) continue;
+          jobs[made->id] = made->of_pods.parking;
           ++parked;
         } else if (const auto* const pod = std::get_if<fact::PodAdded>(&fact.body)) {
           filled += pod->until_ms != 0 && jobs.contains(pod->job) ? 1 : 0;

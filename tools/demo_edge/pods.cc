@@ -119,7 +119,7 @@ std::optional<v1::PodRecord> record_of(const json& stored) {
   set_shape(in.shape, out.mutable_shape());
   api::put(in.terms, &out);
   out.set_replaced_alone(in.replaced_alone);
-  out.set_size_of_owner(in.size_of_owner);
+  out.set_size_of_owner(in.owners.size_of_owner);
   out.set_size_unknown(in.gang_size == 0);
   out.set_priority(in.priority);
   out.set_time_limit_ms(in.time_limit_ms);

@@ -1,6 +1,6 @@
 // The whole queue in its order, with the first reason of each job and its start estimate.
 import { useCallback, useEffect, useMemo, useRef, useState } from "react";
-import type { ListQueueResponse, QueueRow, Status } from "subak-api";
+import type { ListQueueResponse, QueueRow, Status, Workload } from "subak-api";
 import { call } from "../call";
 import { JobLink, Name, OwnerLink, Start, useNow, View } from "../parts";
 import { useRead } from "../read";
@@ -33,6 +33,12 @@ const partOf = (page: ListQueueResponse, before: QueueRow[], total?: number): Pa
   unsettled: int(page.unsettledJobs),
 });
 
+// The jobs of one workload are one row.
+const workload = (of?: Workload): string =>
+  `${int(of?.running)} of ${int(of?.jobs)} run, ${of?.kind ?? ""} ${of?.name ?? ""}`;
+
+const jobsOf = (rows: QueueRow[]): number => rows.reduce((sum, row) => sum + (int(row.jobs) || 1), 0);
+
 function columns(now: number): Column<QueueRow>[] {
   return [
     {
@@ -44,7 +50,7 @@ function columns(now: number): Column<QueueRow>[] {
       cell: (row) => (
         <>
           <JobLink id={row.job?.id} />
-          <small><Name>{row.job?.spec?.name}</Name></small>
+          <small><Name>{int(row.job?.workload?.jobs) > 1 ? workload(row.job?.workload) : row.job?.spec?.name}</Name></small>
         </>
       ),
     },
@@ -176,10 +182,11 @@ function useSettled(value: string): string {
   return settled;
 }
 
-function sentence(shownRows: number, part: Part, filtered: boolean): string {
+function sentence(rows: QueueRow[], part: Part, filtered: boolean): string {
   const more = part.token !== "";
-  const read = more && part.total ? count(Math.max(part.total, part.rows.length)) : count(part.rows.length) + (more ? "+" : "");
-  const what = filtered ? `${plural(shownRows, "job")} of ${read} waiting` : `${read} waiting`;
+  const known = jobsOf(part.rows);
+  const read = more && part.total ? count(Math.max(part.total, known)) : count(known) + (more ? "+" : "");
+  const what = filtered ? `${plural(jobsOf(rows), "job")} of ${read} waiting` : `${read} waiting`;
   return what + (part.unsettled ? `, ${part.unsettled} starting or ending` : "");
 }
 
@@ -207,7 +214,7 @@ export function Queue({ query }: { query: URLSearchParams }) {
       {part ? (
         <>
           <p className="summary" role="status">
-            {sentence(rows.length, part, filtered || account !== "")}{" "}
+            {sentence(rows, part, filtered || account !== "")}{" "}
             {beyond ? <button type="button" onClick={again}>Many rows are shown as they were. Read again</button> : null}
           </p>
           <Table

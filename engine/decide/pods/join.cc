@@ -92,6 +92,7 @@ fact::JobCreated job_of(Decision& d, const state::Cluster& cluster, const PodRec
   created.gang = !pod.gang.empty();
   created.replaced_alone = created.gang && pod.replaced_alone;
   created.owner = pod.owner;
+  created.of_pods.workload = pod.owners.workload;
   created.request.terms.compute_domain = pod.terms.compute_domain;
   if (account == kUnassigned) {
     created.account = pod.account;
@@ -103,7 +104,7 @@ fact::JobCreated job_of(Decision& d, const state::Cluster& cluster, const PodRec
 namespace {
 
 // The pod's owner sets the size of its gang, so another size is no contradiction.
-bool follows_owner(const PodRecord& pod) { return pod.size_of_owner || pod.replaced_alone; }
+bool follows_owner(const PodRecord& pod) { return pod.owners.size_of_owner || pod.replaced_alone; }
 
 // Returns the number of pods that start together now. Pods that became jobs of their own do not
 // count.
@@ -166,7 +167,7 @@ fact::JobCreated new_job(Decision& d, const state::Cluster& cluster, const PodRe
       pod.owner.empty() ? nullptr
                         : d.s.jobs().find(d.s.jobs().gangs().of_parked(cluster.id, pod.owner));
   if (parked != nullptr && parked->submit_ms < d.s.now()) created.submit_ms = parked->submit_ms;
-  created.waits.awaits_resume = is_not_accepted(d, created);
+  created.of_pods.awaits_resume = is_not_accepted(d, created);
   return created;
 }
 

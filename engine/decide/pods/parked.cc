@@ -79,7 +79,7 @@ void park(Decision& d, const state::Cluster& cluster, const in::OwnerSeen& i, Ti
   GangRequest request{i.groups, i.pod.terms};
   if (auto error = check_bytes(stored_bytes(request))) return d.refuse(*error, i.pod.uid);
   fact::JobCreated created = new_job(d, cluster, i.pod, account);
-  created.waits.parking = Parking::kParked;
+  created.of_pods.parking = Parking::kParked;
   created.owner = i.pod.owner;
   if (submit_ms != 0) created.submit_ms = submit_ms;
   const JobId id = created.id;

@@ -23,6 +23,7 @@ fact::JobCreated job_apart(const Decision& d, const state::Job& gang) {
   created.submit_ms = gang.submit_ms;
   must(static_cast<bool>(gang.pod_origin), "a gang of pods has an owner");
   created.owner = gang.pod_origin->owner;
+  if (gang.pod_origin->workload != nullptr) created.of_pods.workload = *gang.pod_origin->workload;
   created.account = gang.pod_origin->account;
   created.user = gang.pod_origin->user;
   return alone_of_gang(std::move(created));

@@ -51,6 +51,33 @@ std::vector<JobId> GangIndex::unassigned(ClusterId cluster, const std::string& n
   return out;
 }
 
+namespace {
+
+bool has_workload(const Job& job) {
+  return job.pod_origin != nullptr && job.pod_origin->workload != nullptr &&
+         job.state != JobState::kDone;
+}
+
+WorkloadIndex::Member member_of(const Job& job) { return {job.id, job.leaf, job.state}; }
+
+}  // namespace
+
+const WorkloadIndex::Group* GangIndex::siblings(const Job& job) const {
+  if (!has_workload(job)) return nullptr;
+  const auto* const group = workloads_.find(member_of(job), *job.pod_origin->workload);
+  must(group != nullptr, "a live job of a workload is in its group");
+  return group;
+}
+
+void GangIndex::join_workload(Job& job) {
+  if (!has_workload(job)) return;
+  job.pod_origin->workload = workloads_.add(member_of(job), job.pod_origin->workload);
+}
+
+void GangIndex::leave_workload(const Job& job) {
+  if (has_workload(job)) workloads_.remove(member_of(job), *job.pod_origin->workload);
+}
+
 GangIndex::Key GangIndex::key_of(const Job& job) {
   return {job.id.cluster(), job.name, job.pod_origin ? job.pod_origin->owner : std::string()};
 }
@@ -104,8 +131,10 @@ void GangIndex::check(const JobTable& jobs) const {
          "a parked job is found by its owner");
   }
   std::size_t apart = 0, unassigned = 0;
+  WorkloadIndex workloads;
   for (const auto& [id, job] : jobs.all()) {  // any order: each is judged by itself
     if (job.state == JobState::kDone) continue;
+    if (has_workload(job)) workloads.add(member_of(job), job.pod_origin->workload);
     const auto of_gang = apart_.find(key_of(job));
     const bool indexed = of_gang != apart_.end() && of_gang->second.contains(id);
     must(indexed == job.is_apart(), "who is apart is indexed");
@@ -118,6 +147,7 @@ void GangIndex::check(const JobTable& jobs) const {
   for (const auto& [key, ids] : apart_) apart -= ids.size();
   for (const auto& [ns, ids] : unassigned_) unassigned -= ids.size();
   must(apart == 0 && unassigned == 0, "no other job is indexed");
+  workloads.check_same(workloads_);
 }
 
 }  // namespace subak::state

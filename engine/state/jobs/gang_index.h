@@ -1,5 +1,5 @@
 // Finds live jobs that consist of pods: by the gang's name, by the owner (the uid of the pods'
-// controller), and by the namespace.
+// controller), by the namespace, and by the workload.
 //
 // A gang's name belongs to one job at a time. Later members of the gang join this job.
 // Threads: one at a time; Jobs owns the object.
@@ -13,6 +13,7 @@
 #include "core/ids.h"
 #include "engine/state/jobs/job.h"
 #include "engine/state/jobs/job_table.h"
+#include "engine/state/jobs/workloads/workload_index.h"
 
 namespace subak::state {
 
@@ -36,6 +37,17 @@ class GangIndex {
   // number.
   std::vector<JobId> unassigned(ClusterId cluster, const std::string& ns) const;
 
+  // The jobs that have a workload and are not done.
+  const WorkloadIndex& workloads() const { return workloads_; }
+  // Returns the jobs of the job's workload and account; nullptr: the job has no workload, or is
+  // done. O(log workloads).
+  const WorkloadIndex::Group* siblings(const Job& job) const;
+
+  // Adds the job to the jobs of its workload, and removes it. Both do nothing if the job has no
+  // workload, or is done. Before the job's state or account changes, call leave_workload(), and
+  // afterwards join_workload().
+  void join_workload(Job& job);
+  void leave_workload(const Job& job);
   // Adds a live job that is new or restored. The job gets its gang's name, unless it is ending and
   // will not wait again.
   void add(const Job& job);
@@ -67,6 +79,7 @@ class GangIndex {
   std::map<Key, JobId> parked_;
   // The jobs without an account, by namespace. No set is empty.
   std::map<std::string, std::set<JobId>> unassigned_;
+  WorkloadIndex workloads_;
 };
 
 }  // namespace subak::state

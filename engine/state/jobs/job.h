@@ -102,6 +102,9 @@ struct PodOrigin {
   bool replaced_alone = false;
   // Whether the job waits for a suspended owner (docs/design/0119).
   Parking parking = Parking::kNone;
+  // The object that creates the pods of this job and of others. nullptr: there is none. Jobs of one
+  // workload share the object (WorkloadIndex).
+  std::shared_ptr<const Workload> workload;
 };
 
 // The run of a job from its start on. The run exists until the job waits again or is forgotten.

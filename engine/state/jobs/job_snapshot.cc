@@ -31,9 +31,10 @@ fact::JobSnapshot record_of(const Fleet& fleet, const Job& job) {
     k.job.owner = job.pod_origin->owner;
     k.job.account = job.pod_origin->account;
     k.job.user = job.pod_origin->user;
-    k.job.waits.awaits_resume = job.pod_origin->awaits_resume;
+    k.job.of_pods.awaits_resume = job.pod_origin->awaits_resume;
     k.job.replaced_alone = job.pod_origin->replaced_alone;
-    k.job.waits.parking = job.pod_origin->parking;
+    k.job.of_pods.parking = job.pod_origin->parking;
+    if (job.pod_origin->workload != nullptr) k.job.of_pods.workload = *job.pod_origin->workload;
   }
   if (job.shape) {
     k.job.request = fleet.request(job.shape);

@@ -16,8 +16,12 @@ ReadyJob ready_job(const Job& job) {
 }
 
 std::unique_ptr<PodOrigin> origin_of(const fact::JobCreated& f) {
-  return std::make_unique<PodOrigin>(PodOrigin{f.owner, f.account, f.user, f.waits.awaits_resume,
-                                               f.replaced_alone, f.waits.parking});
+  std::shared_ptr<const Workload> workload;
+  if (!f.of_pods.workload.uid.empty())
+    workload = std::make_shared<const Workload>(f.of_pods.workload);
+  return std::make_unique<PodOrigin>(PodOrigin{f.owner, f.account, f.user, f.of_pods.awaits_resume,
+                                               f.replaced_alone, f.of_pods.parking,
+                                               std::move(workload)});
 }
 
 }  // namespace
@@ -63,6 +67,7 @@ Job& Jobs::create(const fact::JobCreated& f, ShapeUse shape, TimeMs now) {
   count_waiting(job, 1);
   gangs_.add(job);
   sets_.add(job);
+  gangs_.join_workload(job);
   return job;
 }
 
@@ -165,7 +170,9 @@ void Jobs::assign(Job& job, AccountId leaf) {
   must(job.leaf == kUnassigned && tree_.exists(leaf), "who is of no account gets one");
   gangs_.assigned(job);
   count_waiting(job, -1);
+  gangs_.leave_workload(job);
   job.leaf = leaf;
+  gangs_.join_workload(job);
   count_waiting(job, 1);
 }
 
@@ -201,7 +208,9 @@ void Jobs::set_state(Job& job, JobState to) {
   if (!was_queued && queued) ready_.add(ready_job(job), tree_);
   const bool waits_on = job.waits() && is_waiting(to);
   if (!waits_on) count_waiting(job, -1);
+  gangs_.leave_workload(job);
   job.state = to;
+  gangs_.join_workload(job);
   if (!waits_on) count_waiting(job, 1);
   sets_.change_state(job, before);
   set_deadline(job, job.active() ? job.until_ms : 0);
@@ -369,6 +378,7 @@ void Jobs::restored(Job& job, const fact::JobSnapshot& f) {
     record_.ended(job);
   } else {
     gangs_.add(job);
+    gangs_.join_workload(job);
   }
 }
 

@@ -50,7 +50,7 @@ class Jobs {
   const JobSets& sets() const { return sets_; }
   // The jobs by their due times.
   const JobTimes& times() const { return times_; }
-  // The jobs by gang, owner and namespace.
+  // The jobs by gang, owner, namespace and workload.
   const GangIndex& gangs() const { return gangs_; }
   // The queued jobs, in their order.
   const ReadyQueue& ready() const { return ready_; }

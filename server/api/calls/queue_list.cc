@@ -27,9 +27,19 @@ bool has_observed(const ClusterView& cluster) {
                      [](const NamespaceMode& ns) { return ns.mode != Mode::kEnforce; });
 }
 
+// True if the row of an earlier job stands for the job at this index too: both are of one workload
+// and account, and the earlier job still waits.
+bool is_folded(const Engine& engine, const QueueSnapshot& order, std::size_t at) {
+  auto before = order.sibling_before(at);
+  while (before && !engine.is_queued_below(order.order()[*before], ""))
+    before = order.sibling_before(*before);
+  return before.has_value();
+}
+
 void put_row(const JobRow& job, std::size_t position, const Engine& engine,
              const ForecastStarts& starts, TimeMs now, v1::QueueRow* row) {
   row->set_position(static_cast<std::int64_t>(position));
+  row->set_jobs(1);
   put(job, engine, row->mutable_job());
   row->set_shape(shape_text(job.request));
   put_duration(std::max<TimeMs>(0, now - job.submit_ms), row->mutable_wait());
@@ -72,6 +82,7 @@ void put_observed(const View& view, v1::ListQueueResponse* out) {
 
 void put_row(const ShadowRow& would, const Engine& engine, TimeMs now, v1::QueueRow* row) {
   row->set_position(static_cast<std::int64_t>(would.position));
+  row->set_jobs(1);
   put(would.job, engine, row->mutable_job());
   if (would.pending) row->mutable_job()->clear_id();
   row->set_shape(shape_text(would.job.request));
@@ -116,8 +127,12 @@ void list_queue(const Engine& engine, const QueueSnapshot& order, const Forecast
   bool more = true;
   for (; more && i < end; ++i) {
     if (!engine.is_queued_below(ids[i], in.account())) continue;
+    if (!in.expand() && is_folded(engine, order, i)) continue;
     v1::QueueRow* row = out->add_rows();
-    put_row(*engine.job(ids[i], false), i + 1, engine, starts, now, row);
+    const JobRow job = *engine.job(ids[i], false);
+    put_row(job, i + 1, engine, starts, now, row);
+    if (!in.expand() && job.owners.siblings)
+      row->set_jobs(static_cast<std::int32_t>(job.owners.siblings->queued));
     more = meter.add(row->ByteSizeLong());
   }
   // If jobs have left meanwhile, a page may be short without being the last.

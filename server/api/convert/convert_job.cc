@@ -98,7 +98,7 @@ void put(const JobRow& row, const Engine& engine, v1::Job* out) {
   if (row.planned_end_ms != 0) put(row.planned_end_ms, out->mutable_planned_end());
   out->set_overruns(static_cast<std::int32_t>(row.overruns));
   out->set_limit_enforced(row.limit.enforced);
-  out->set_parked(row.parking == Parking::kParked);
+  out->set_parked(row.owners.parking == Parking::kParked);
   out->set_limit_distrusted(row.limit.distrusted);
   if (row.reclaim.preempted) put(*row.reclaim.preempted, out->mutable_preemption());
   if (!row.rejected.node.empty()) {
@@ -107,6 +107,14 @@ void put(const JobRow& row, const Engine& engine, v1::Job* out) {
     rejection->set_error(row.rejected.rejection.error);
     rejection->set_message(row.rejected.rejection.words);
     rejection->set_explanation(explain_rejection(row.rejected.rejection));
+  }
+  if (row.owners.siblings) {
+    v1::Workload* const workload = out->mutable_workload();
+    workload->set_kind(row.owners.siblings->kind);
+    workload->set_name(row.owners.siblings->name);
+    workload->set_jobs(static_cast<std::int32_t>(row.owners.siblings->jobs));
+    workload->set_running(static_cast<std::int32_t>(row.owners.siblings->running));
+    workload->set_waiting(static_cast<std::int32_t>(row.owners.siblings->waiting));
   }
   if (row.reclaim.loan.milligpu != 0) put(row.reclaim.loan, out->mutable_loan());
 }

@@ -31,10 +31,16 @@ Rejection get_rejection(Check& check, const v1::Rejection& in) {
           check.text("message", in.message(), limits::kMaxRefusalBytes)};
 }
 
+Workload get_workload(Check& check, const v1::WorkloadRef& in) {
+  const auto scope = check.in("workload");
+  return {check.known_name("kind", in.kind(), true), check.known_name("name", in.name(), true),
+          check.known_name("uid", in.uid(), true)};
+}
+
 void get_place(Check& check, const v1::PodRecord& in, PodRecord* out) {
   out->terms = get_terms(check, in);
   out->replaced_alone = in.replaced_alone();
-  out->size_of_owner = in.size_of_owner();
+  out->owners.size_of_owner = in.size_of_owner();
   out->priority = in.priority();
   out->priority_class = check.text("priority_class", in.priority_class(), limits::kMaxNameBytes);
   out->time_limit_ms =
@@ -50,6 +56,7 @@ void get_place(Check& check, const v1::PodRecord& in, PodRecord* out) {
   if (in.has_bound_at()) out->bound_at_ms = check.time("bound_at", in.bound_at());
   out->ended = get_cause(check, "ended", in.ended());
   if (in.has_rejection()) out->rejection = get_rejection(check, in.rejection());
+  if (in.has_workload()) out->owners.workload = get_workload(check, in.workload());
   if (in.has_ended_at()) out->ended_at_ms = check.time("ended_at", in.ended_at());
   if (in.has_running_at()) out->running_at_ms = check.time("running_at", in.running_at());
   if (in.has_created_at()) out->created_at_ms = check.time("created_at", in.created_at());

@@ -189,7 +189,7 @@ void ClusterCache::see_pod(const WatchEvent& event, std::int64_t monotonic_ms, b
   waits.near = needs_.near().see_pod(pod, event.object);
   domains_.recognise(pod);
   PodRecord record = pod_record(pod, !other_manager_of(pod, other_schedulers_).empty());
-  record.user = owners_.maker_of(pod);  // a template may name anybody
+  put_makers(owners_, pod, record);
   if (record.ended == Cause::kNone)
     change_payer(uid, entry, pod, record, needs_.claims(), outbox_, marks_);
   if (event.kind == WatchKind::kDeleted && record.ended == Cause::kNone) {
@@ -291,11 +291,11 @@ void ClusterCache::tell_pod(const std::string& uid, const PodRecord& record) {
 
 void ClusterCache::follow_gang(const std::string& uid, PodEntry& entry, PodRecord& record) {
   GangPart& gang = entry.gpu->gang_told;
-  gang.size_changes = gang.size_changes || record.size_of_owner;
-  record.size_of_owner = gang.size_changes;
+  gang.size_changes = gang.size_changes || record.owners.size_of_owner;
+  record.owners.size_of_owner = gang.size_changes;
   if (!record.gated) return;
   std::string key = record.gang + " " + record.owner;
-  const bool follows = record.size_of_owner || record.replaced_alone || record.gang_size == 0;
+  const bool follows = gang.size_changes || record.replaced_alone || record.gang_size == 0;
   const bool leaves = key != gang.key || (!follows && record.gang_size != gang.size);
   if (entry.told != 0 && leaves) withdraw(uid, entry, false, outbox_, marks_);
   if (leaves) gang.late_members = 0;

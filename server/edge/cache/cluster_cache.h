@@ -175,8 +175,8 @@ class ClusterCache {
                       const PodRecord& first);
   // If the gated pod is in another gang now, sends the pod as gone, since the core never moves a
   // pod from one gang to another. After that, the caller sends the pod as a member of the new gang.
-  // Sets `record.size_of_owner` if the size of the gang has changed before without an edit of its
-  // pods.
+  // Sets `size_of_owner` of the record if the size of the gang has changed before without an edit
+  // of its pods.
   void follow_gang(const std::string& uid, PodEntry& entry, PodRecord& record);
   // Sends the end of the gang, if the gang has no pods left and will get no new pods.
   void tell_if_gone(const std::string& gang_owner);

@@ -74,7 +74,7 @@ struct GangPart {
   std::string key;
   // The size of the gang.
   std::uint32_t size = 0;
-  // True: at least one record had PodRecord::size_of_owner.
+  // True: at least one record had PodRecord::Owners::size_of_owner.
   bool size_changes = false;
   // The digest of the members that are created later than this pod (about::LatePods). 0: the core
   // got none for this pod.

@@ -241,6 +241,34 @@ std::string gang_owner_of(const OwnerCache& owners, const Pod& pod, const PodRec
   return record.owner.substr(0, record.owner.find('+'));
 }
 
+namespace {
+
+Workload workload_of(const OwnerCache& owners, const Pod& pod, const PodRecord& record) {
+  if (const Text name = worker_set_of(pod); !name.empty()) {
+    // The set of the pod's gang, even if another set of this name exists by now.
+    const std::string uid = record.owner.substr(0, record.owner.find('+'));
+    if (uid.empty()) return {};
+    return {std::string(row_of(OwnerKind::kLeaderWorkerSet).name), std::string(name), uid};
+  }
+  if (record.gang.empty()) {
+    Workload top = owners.topmost_controller(pod);
+    const OwnerEntry* const owner = owners.find(top.uid);
+    const bool one_pod = owner != nullptr && owner->row->kind == OwnerKind::kJob && owner->one_pod;
+    return one_pod ? Workload() : top;
+  }
+  const OwnerEntry* const job = owners.find(std::string(pod.owner.uid));
+  const OwnerEntry* const set = job == nullptr ? nullptr : owners.find(job->parent);
+  if (set == nullptr || set->together != Together::kEachJob) return {};
+  return {std::string(set->kind()), set->name, shortened(job->parent, limits::kMaxNameBytes)};
+}
+
+}  // namespace
+
+void put_makers(const OwnerCache& owners, const Pod& pod, PodRecord& record) {
+  record.user = owners.maker_of(pod);  // a template may name anybody
+  if (pod.asks_gpu()) record.owners.workload = workload_of(owners, pod, record);
+}
+
 std::string named_group(const Pod& pod) {
   const std::vector<PodGroupRef> groups = pod_groups_of(pod);
   if (groups.empty()) return {};

@@ -32,6 +32,10 @@ std::vector<std::string> awaited_owners(const OwnerCache& owners, const Pod& pod
 // the record of the pod. Empty: there is no such owner, or the edge does not watch it and so cannot
 // report its end.
 std::string gang_owner_of(const OwnerCache& owners, const Pod& pod, const PodRecord& record);
+// Sets the user and the workload of the pod's record, which follow from the objects above the pod.
+// A pod has a workload if it starts by itself. A pod also has one if its gang is one group of a
+// LeaderWorkerSet, or one Job of a JobSet. The `gang` of the record must be set.
+void put_makers(const OwnerCache& owners, const Pod& pod, PodRecord& record);
 // Returns the group_key() of the first group that the pod names; empty: it names none.
 std::string named_group(const Pod& pod);
 // True if the pod's controller is of a kind that the edge watches in this cluster.

@@ -284,6 +284,7 @@ bool OwnerCache::see_maker(const WatchEvent& event, const OwnerKindRow& row,
       json::each_item(*owners, [&](std::size_t, json::Value owner) {
         if (!json::boolean(owner, "controller")) return;
         maker.parent = json::text(owner, "uid");
+        maker.parent_name = json::text(owner, "name");
         maker.parent_row =
             find_owner_kind(json::text(owner, "apiVersion"), json::text(owner, "kind"));
       });
@@ -332,6 +333,21 @@ std::string OwnerCache::topmost(const std::string& uid) const {
   return above.is_above && is_known(above.kind) ? owner->second.parent : uid;
 }
 
+Workload OwnerCache::topmost_controller(const Pod& pod) const {
+  Workload top{std::string(pod.owner.kind), std::string(pod.owner.name),
+               std::string(pod.owner.uid)};
+  for (std::size_t level = 0; level < limits::kMaxOwnerLevels; ++level) {
+    const auto owner = makers_.find(top.uid);
+    const OwnerKindRow* const above = owner == makers_.end() ? nullptr : owner->second.parent_row;
+    if (above == nullptr || above->kind == OwnerKind::kCronJob) break;
+    top = {std::string(above->name), owner->second.parent_name, owner->second.parent};
+  }
+  top.kind = shortened(top.kind, limits::kMaxNameBytes);
+  top.name = shortened(top.name, limits::kMaxNameBytes);
+  top.uid = shortened(top.uid, limits::kMaxNameBytes);
+  return top;
+}
+
 template <class F>
 void OwnerCache::for_each_above(std::string uid, F&& fn) const {
   for (std::size_t level = 0; level < limits::kMaxOwnerLevels; ++level) {
@@ -372,7 +388,8 @@ std::string OwnerCache::group(const std::string& key) const {
 std::optional<in::OwnerSeen> OwnerCache::look_at_parked(const std::string& cluster,
                                                         const std::string& uid) {
   ParkedOwners::Owner seen;
-  if (const OwnerEntry* const owner = find(uid)) {
+  const OwnerEntry* const owner = find(uid);
+  if (owner != nullptr) {
     seen.ns = &owner->ns;
     if (const auto maker = makers_.find(uid); maker != makers_.end())
       seen.user = person_name(walk_up(owner->ns, {maker->second.created_by, {}},
@@ -384,7 +401,13 @@ std::optional<in::OwnerSeen> OwnerCache::look_at_parked(const std::string& clust
     seen.marked = owner->has_parked_mark();
     seen.ended = owner->ended;
   }
-  return parked_.look(cluster, uid, seen);
+  std::optional<in::OwnerSeen> out = parked_.look(cluster, uid, seen);
+  const bool alone = out && out->state == ParkedOwner::kParked && out->pod.gang.empty();
+  if (alone && owner != nullptr && !owner->one_pod) {
+    out->pod.owners.workload = {std::string(owner->kind()), owner->name,
+                                shortened(uid, limits::kMaxNameBytes)};
+  }
+  return out;
 }
 
 void OwnerCache::see_pod_of_parked(const GpuPodEntry& pod, std::int64_t monotonic_ms) {

@@ -73,6 +73,10 @@ class OwnerCache {
   // Returns the uid of the TrainJob or RayJob that created this owner (OwnerKindRow::is_above), if
   // the edge watches its kind. Else returns `uid`.
   std::string topmost(const std::string& uid) const;
+  // Returns the topmost object above the pod whose kind Subak reads, such as the Deployment of the
+  // pod's ReplicaSet. A CronJob does not count, since each of its Jobs is a run of its own. Empty:
+  // the pod has no controller.
+  Workload topmost_controller(const Pod& pod) const;
   // Returns the owners with Subak's mark (annotation subak.gpu/suspended).
   const std::set<std::string>& marked() const { return marked_; }
   // The owners that wait suspended until their turn.
@@ -99,9 +103,9 @@ class OwnerCache {
     const OwnerKindRow* row = nullptr;
     // The annotation names::kCreatedBy; empty: none.
     std::string created_by;
-    // The uid and the kind of the owner's own controller. The uid is empty if there is none, and
-    // the kind is nullptr if Subak does not read it.
-    std::string parent;
+    // The uid, the name and the kind of the owner's own controller. The texts are empty if there is
+    // none, and the kind is nullptr if Subak does not read it.
+    std::string parent, parent_name;
     const OwnerKindRow* parent_row = nullptr;
     // As OwnerEntry::list.
     std::uint32_t list = 0;

@@ -91,7 +91,7 @@ class World {
     pod.shape.gpus = job.gpus;
     pod.gated = pod.controlled = true;
     pod.created_at_ms = job.at_ms;
-    pod.size_of_owner = true;
+    pod.owners.size_of_owner = true;
     return pod;
   }
   void create(const Submitted& job) {
@@ -265,7 +265,7 @@ class RandomParking {
     pod.gang_size = o.gang ? o.pods : 1;
     if (o.gang) pod.gang = owner;
     pod.replaced_alone = o.alone && o.gang;
-    pod.size_of_owner = true;
+    pod.owners.size_of_owner = true;
     pod.gated = pod.controlled = true;
     pod.shape.kind = GpuKind::kWhole;
     pod.shape.gpus = o.gpus;

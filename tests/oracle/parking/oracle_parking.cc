@@ -22,8 +22,8 @@ bool OracleParking::awaits_pods(const Oracle::Job& j) {
 // The pods of an owner whose job lacks pods are of that job. Other pods of the owner wait since the
 // owner waits.
 void OracleParking::judge_new(const fact::JobCreated& f) {
-  const bool parked = f.waits.parking != Parking::kNone;
-  if (parked && (f.waits.parking != Parking::kParked || f.origin != JobOrigin::kPods))
+  const bool parked = f.of_pods.parking != Parking::kNone;
+  if (parked && (f.of_pods.parking != Parking::kParked || f.origin != JobOrigin::kPods))
     o_.wrong(name(f.id) + " begins neither as a parked job nor as another");
   if (f.owner.empty() || f.origin != JobOrigin::kPods) return;
   const bool apart = f.replaced_alone && !f.gang;

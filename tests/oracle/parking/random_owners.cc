@@ -68,7 +68,7 @@ in::Body RandomOwners::new_owner(RandomWorld& w) {
   owner.pod.uid = owner.pod.owner = "uid-" + name;
   owner.pod.name = name;
   owner.pod.gated = owner.pod.controlled = true;
-  owner.pod.size_of_owner = w.options_.plain || w.rng_.percent(70);
+  owner.pod.owners.size_of_owner = w.options_.plain || w.rng_.percent(70);
   owner.pod.terms.compute_domain = false;  // such an owner does not wait suspended
   make_groups(w, owner);
   const in::OwnerSeen seen = say(owner);

@@ -361,7 +361,7 @@ TEST_F(Kube, WhatIsLeftOfAJobIsASmallerGang) {
   EXPECT_EQ(second.gang_size, 2u);
   EXPECT_EQ(second.gang, "j");
   EXPECT_EQ(second.owner, "I");
-  EXPECT_TRUE(second.size_of_owner && second.replaced_alone);
+  EXPECT_TRUE(second.owners.size_of_owner && second.replaced_alone);
   see_owner(job(1));
   EXPECT_THAT(cache.marks().take_outdated(), IsEmpty());
   see_owner(job(2));

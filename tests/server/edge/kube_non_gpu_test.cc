@@ -86,7 +86,7 @@ TEST_F(NonGpuMembers, TheSizeOfAGangThatHadOneMayChangeAgain) {
   const auto may_change = [this] {
     const auto news = cache.outbox().next(Outbox::kAllPodsKnown);
     const auto* const seen = news ? std::get_if<in::PodSeen>(&news->body) : nullptr;
-    return seen != nullptr && seen->pod.gang_size == 3 && seen->pod.size_of_owner;
+    return seen != nullptr && seen->pod.gang_size == 3 && seen->pod.owners.size_of_owner;
   };
   see(worker("a"));
   EXPECT_FALSE(may_change());

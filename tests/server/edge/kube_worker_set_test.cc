@@ -97,6 +97,21 @@ TEST_F(WorkerSet, OneThatWasSeenTooLateIsReadAgain) {
   EXPECT_THAT(told(), ElementsAre("gone llm-0-0", "seen llm-0-0 llm-0 of U+0 size 2"));
 }
 
+TEST_F(WorkerSet, ItsGroupsAreJobsOfOneWorkload) {
+  list_sets();
+  see_set(set("s", 2));
+  see_pod(0, 0);
+  see_pod(1, 0);
+  std::vector<PodRecord> records;
+  while (auto news = cache.outbox().next(Outbox::kAllPodsKnown)) {
+    if (const auto* seen = std::get_if<in::PodSeen>(&news->body)) records.push_back(seen->pod);
+  }
+  ASSERT_EQ(records.size(), 2u);
+  EXPECT_NE(records[0].owner, records[1].owner) << "two gangs";
+  for (const PodRecord& record : records)
+    EXPECT_EQ(record.owners.workload, (Workload{"LeaderWorkerSet", "llm", "s"}));
+}
+
 TEST_F(WorkerSet, ItsEndIsTheEndOfItsGroups) {
   list_sets();
   see_set(set("U", 2));

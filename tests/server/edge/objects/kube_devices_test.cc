@@ -376,7 +376,7 @@ TEST_F(KubeDevices, PodsThatWaitForThePayerOfTheirClaimAreNonGpuMembers) {
   const auto payer = record();
   ASSERT_TRUE(payer) << "it stays in its gang, whose size changes";
   EXPECT_EQ(payer->gang_size, 1u) << "only the payer requests GPUs";
-  EXPECT_TRUE(payer->size_of_owner);
+  EXPECT_TRUE(payer->owners.size_of_owner);
   EXPECT_THAT(cache.marks().take_withdrawn(), IsEmpty());
 }
 

@@ -24,8 +24,8 @@ class Makers : public Kube {
     WatchEvent event;
     event.kind = kind;
     event.object = own_parser_.parse(R"({"metadata":{"uid":")" + uid +
-                                 R"(","namespace":"a","name":"o","resourceVersion":"5")" + owner +
-                                 made_by(by) + R"(},"spec":{"parallelism":1}})");
+                                     R"(","namespace":"a","name":"o","resourceVersion":"5")" +
+                                     owner + made_by(by) + R"(},"spec":{"parallelism":1}})");
     cache.see_owner(event, collection);
   }
   static std::string below(const std::string& kind, const std::string& uid) {
@@ -43,12 +43,27 @@ class Makers : public Kube {
   }
   // The user of the next record that the core gets; "-": it gets none.
   std::string user() {
-    std::string out = "-";
+    const auto record = next_record();
+    return record ? record->user : "-";
+  }
+  std::optional<PodRecord> next_record() {
+    std::optional<PodRecord> out;
     while (auto news = cache.outbox().next(Outbox::kAllPodsKnown)) {
-      if (const auto* seen = std::get_if<in::PodSeen>(&news->body)) out = seen->pod.user;
+      if (const auto* seen = std::get_if<in::PodSeen>(&news->body)) out = seen->pod;
       cache.outbox().answered(news->uid);
     }
     return out;
+  }
+  // "Deployment o D": the workload of the next record; "-": it has none.
+  std::string workload() {
+    const auto record = next_record();
+    if (!record || record->owners.workload.uid.empty()) return "-";
+    return record->owners.workload.kind + " " + record->owners.workload.name + " " +
+           record->owners.workload.uid;
+  }
+  std::string workload_of(const std::string& owner) {
+    see_text(pod(std::to_string(++pods_), kController, owner));
+    return workload();
   }
   std::string user_of(const std::string& by, const std::string& owner) {
     see_text(pod(std::to_string(++pods_), by, owner));
@@ -117,6 +132,38 @@ TEST_F(Makers, ACircleOfOwnersEnds) {
   EXPECT_EQ(user_of(kController, below("Deployment", "A")), "");
   see_made("A", "ana", kDeployments, "", WatchKind::kDeleted);
   EXPECT_EQ(user_of(kController, below("Deployment", "A")), "");
+}
+
+TEST_F(Makers, TheTopmostKnownOwnerIsTheWorkload) {
+  EXPECT_EQ(workload_of(""), "-") << "a bare pod";
+  EXPECT_EQ(workload_of(below("StatefulSet", "S")), "StatefulSet o S") << "from the pod alone";
+  see_made("R1", kController, kReplicaSets, below("Deployment", "D"));
+  see_made("R2", kController, kReplicaSets, below("Deployment", "D"));
+  EXPECT_EQ(workload_of(below("ReplicaSet", "R1")), "Deployment o D");
+  EXPECT_EQ(workload_of(below("ReplicaSet", "R2")), "Deployment o D") << "another release";
+  see_made("D", kController, kDeployments, below("Model", "M"));
+  EXPECT_EQ(workload_of(below("ReplicaSet", "R1")), "Deployment o D") << "Subak knows no Model";
+  EXPECT_EQ(workload_of(below("Model", "M")), "Model o M") << "it makes the pods itself";
+}
+
+TEST_F(Makers, AJobOfOnePodIsNoWorkload) {
+  see_made("C", "cora", kCronJobs);
+  see_made("J", kController, kJobsPath, below("CronJob", "C"));
+  EXPECT_EQ(workload_of(below("Job", "J")), "-");
+  WatchEvent event;
+  event.kind = WatchKind::kModified;
+  const std::string text =
+      R"({"metadata":{"uid":"K","namespace":"a","name":"many","resourceVersion":"5"},)"
+      R"("spec":{"parallelism":4}})";
+  event.object = own_parser_.parse(text);
+  cache.see_owner(event, kJobsPath);
+  EXPECT_EQ(workload_of(below("Job", "K")), "Job o K") << "its pods start one by one";
+}
+
+TEST_F(Makers, ACircleHasAWorkload) {
+  see_made("A", kController, kDeployments, below("Deployment", "B"));
+  see_made("B", kController, kDeployments, below("Deployment", "A"));
+  EXPECT_EQ(workload_of(below("Deployment", "A")).substr(0, 13), "Deployment o ");
 }
 
 }  // namespace

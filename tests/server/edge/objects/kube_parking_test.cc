@@ -54,6 +54,8 @@ class Parked : public Kube {
           text += " " + std::to_string(group.count) + "x" + std::to_string(group.shape.gpus);
         if (!seen->pod.gang.empty()) text += " of " + seen->pod.ns + "/" + seen->pod.gang;
         if (!seen->pod.user.empty()) text += " for " + seen->pod.user;
+        if (const Workload& of = seen->pod.owners.workload; !of.uid.empty())
+          text += " in " + of.kind + " " + of.name;
         out.push_back(text);
       }
       cache.outbox().answered(news->uid);
@@ -73,7 +75,8 @@ TEST_F(Parked, TheCoreGetsThePodsOfItsTemplate) {
   see_parked("J", 3);
   EXPECT_THAT(said(), ElementsAre("parked J 3x8 of a/train for ana"));
   see_parked("K", 4, true, "parked", false);
-  EXPECT_THAT(said(), ElementsAre("parked K 1x8 for ana")) << "each of its pods starts by itself";
+  EXPECT_THAT(said(), ElementsAre("parked K 1x8 for ana in Job train"))
+      << "each of its pods starts by itself";
   EXPECT_THAT(plan(), IsEmpty()) << "both wait";
 }
 
