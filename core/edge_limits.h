@@ -16,7 +16,7 @@ namespace subak::limits {
 // - kMaxSessionStarts: starts of a session
 // - kMaxDiscoveryRequests: requests that ask which kinds the server has
 // A cluster without operators has sixteen kinds. For it, all limits together allow fewer than 125
-// requests.
+// requests. A provisioning class of a node pool adds one kind.
 inline constexpr DurationMs kRequestWindowMs = 10'000;
 inline constexpr std::size_t kMaxFollowRequests = 5;
 inline constexpr std::size_t kMaxPageRequests = 11;
@@ -113,6 +113,9 @@ inline constexpr DurationMs kDomainNodeLateMs = 5 * kMinuteMs;
 inline constexpr std::size_t kMaxProvisioningRequests = 100;
 inline constexpr std::size_t kMaxProvisioningWrites = 4;
 inline constexpr DurationMs kLookProvisioningMs = 2 * kSecondMs;
+// Without a provisioning class, the edge looks once for requests that are left, this long after it
+// first follows the cluster. So the start makes no further request.
+inline constexpr DurationMs kSearchProvisioningMs = kMinuteMs;
 // A request that ended is replaced after kProvisioningRetryMs. The pause doubles with each request
 // of the job, up to kMaxProvisioningRetryMs.
 inline constexpr DurationMs kProvisioningRetryMs = kMinuteMs;

@@ -45,7 +45,6 @@ void Provisioner::forget() {
   reflector_.reset();
   requests_.clear();
   attempts_.clear();
-  is_.idle = false;
 }
 
 bool Provisioner::is_configured() const {
@@ -57,17 +56,21 @@ bool Provisioner::is_configured() const {
   });
 }
 
-void Provisioner::follow() {
-  if (!is_configured()) {
-    const bool asked = reflector_ && (reflector_->listed() || reflector_->absent());
-    if (asked && requests_.all().empty() && attempts_.empty()) {
-      reflector_.reset();
-      is_.idle = true;
-    }
-    if (is_.idle) return;
-  } else {
-    is_.idle = false;
+bool Provisioner::must_follow() {
+  if (is_configured()) {
+    is_.searched = false;
+    return true;
   }
+  const std::int64_t now = ports_.monotonic_ms();
+  if (search_due_ms_ == 0) search_due_ms_ = now + limits::kSearchProvisioningMs;
+  if (is_.searched || now < search_due_ms_) return false;
+  const bool answered = reflector_ && (reflector_->listed() || !reflector_->error().empty());
+  is_.searched = answered && requests_.all().empty() && attempts_.empty();
+  return !is_.searched;
+}
+
+void Provisioner::follow() {
+  if (!must_follow()) return reflector_.reset();
   if (reflector_) return;
   ReflectorSink sink;
   sink.begin = [this] { requests_.begin(); };

@@ -81,7 +81,10 @@ class Provisioner {
 
   // True if a pool of the cluster has a provisioning class.
   bool is_configured() const;
-  // Begins or ends the watch. Without a class, one list shows whether requests are left.
+  // True if the requests must be followed. Without a class, one list shows whether requests are
+  // left from an earlier configuration. If that list fails, Subak does not repeat it.
+  bool must_follow();
+  // Begins or ends the watch.
   void follow();
   void warn_if_absent();
   // Asks the follower for the demand.
@@ -127,15 +130,16 @@ class Provisioner {
   struct {
     // A read of the demand is open.
     bool looking = false;
-    // No pool has a class, and the list of this session has shown that no request is left.
-    bool idle = false;
+    // No pool has a class, and the search for left requests has ended.
+    bool searched = false;
     // The log says that the cluster does not have the kind.
     bool warned = false;
     // The last argument of turn().
     bool full = false;
   } is_;
-  // When the next look is due, by the monotonic clock.
-  std::int64_t look_due_ms_ = 0;
+  // When the next look, and the search for left requests, are due, by the monotonic clock. 0: at
+  // once; for the search: not known yet.
+  std::int64_t look_due_ms_ = 0, search_due_ms_ = 0;
 };
 
 }  // namespace subak

@@ -356,21 +356,37 @@ TEST_F(ProvisionerTest, WithoutAClassOneListShowsWhatIsLeft) {
   set_class("");
   add("1", 8, "g", 1);
   look();
+  EXPECT_FALSE(api.watched()) << "not while the edge starts";
+  const auto later = [this] {
+    monotonic += limits::kSearchProvisioningMs;
+    now += limits::kSearchProvisioningMs;
+    return look();
+  };
+  later();
   ASSERT_THAT(api.watches, SizeIs(1));
   api.send(request(1), WatchKind::kAdded);
   api.send(R"({"metadata":{"resourceVersion":"9"}})", WatchKind::kBookmark);
   look();
-  monotonic += kMinuteMs;
-  now += kMinuteMs;
-  EXPECT_THAT(look(), SizeIs(2)) << "the job waits, but no pool has a class";
+  EXPECT_THAT(later(), SizeIs(2)) << "the job waits, but no pool has a class";
   api.send(request(1), WatchKind::kDeleted);
-  monotonic += kMinuteMs;
-  look();
+  later();
   look();
   EXPECT_FALSE(api.watched()) << "nothing is left";
+  provisioner.forget();
   const std::size_t watches = api.watches.size();
-  for (int i = 0; i < 10; ++i) EXPECT_THAT(look(), IsEmpty());
-  EXPECT_EQ(api.watches.size(), watches);
+  for (int i = 0; i < 10; ++i) EXPECT_THAT(later(), IsEmpty());
+  EXPECT_EQ(api.watches.size(), watches) << "it does not search again";
+}
+
+TEST_F(ProvisionerTest, ASearchThatFailsIsNotRepeated) {
+  set_class("");
+  look();
+  monotonic += limits::kSearchProvisioningMs;
+  look();
+  ASSERT_THAT(api.watches, SizeIs(1));
+  api.end(Outcome::kNotFound);
+  for (int i = 0; i < 100; ++i) EXPECT_THAT(look(), IsEmpty());
+  EXPECT_THAT(api.watches, SizeIs(1));
 }
 
 TEST_F(ProvisionerTest, TheDemandNamesTheLimit) {
