@@ -48,11 +48,11 @@ def install(api):
 
 
 def requests(api, namespace):
-    """The namespace's requests, the oldest first. None exist before the kind is served."""
+    """The namespace's requests, the oldest first. None exist before the kind is served (404, then 429)."""
     try:
         found = api.list("ProvisioningRequest", namespace)
     except ApiError as error:
-        if error.code != 404:
+        if error.code not in (404, 429):
             raise
         return []
     return sorted(found, key=lambda r: int(r["metadata"]["labels"][LABEL].rsplit(".", 1)[1]))
