@@ -115,7 +115,7 @@ inline constexpr std::size_t kMaxProvisioningWrites = 4;
 inline constexpr DurationMs kLookProvisioningMs = 2 * kSecondMs;
 // Without a provisioning class, the edge looks once for requests that are left, this long after it
 // first follows the cluster. So the start makes no further request.
-inline constexpr DurationMs kSearchProvisioningMs = kMinuteMs;
+inline constexpr DurationMs kSearchProvisioningMs = 20 * kSecondMs;
 // A request that ended is replaced after kProvisioningRetryMs. The pause doubles with each request
 // of the job, up to kMaxProvisioningRetryMs.
 inline constexpr DurationMs kProvisioningRetryMs = kMinuteMs;

@@ -69,7 +69,12 @@ DemandPage read_demand(const Engine& engine, const ForecastStarts& starts,
   const ClusterView* const known = view->cluster(cluster);
   if (starts.growth == nullptr || known == nullptr) return page;
   page.known = true;
+  const std::vector<NodePool>& pools = engine.policy().queue.node_pools;
+  const bool any_class = std::any_of(pools.begin(), pools.end(), [](const NodePool& pool) {
+    return !pool.provisioning_class.empty();
+  });
   for (const JobId id : requested) {
+    if (!any_class) break;
     const std::optional<JobRow> job = engine.job(id, false);
     if (!job) continue;
     const bool waits = job->state == JobState::kQueued || job->state == JobState::kStarting;

@@ -44,7 +44,8 @@ struct DemandPage {
   bool known = false;
   // By job, at most limits::kMaxProvisioningRequests. Jobs that have a request come before others.
   std::vector<NodeDemand> jobs;
-  // The jobs that have a request and wait or start. Their requests may still be of use.
+  // The jobs that have a request and wait or start. Their requests may still be of use. Empty if no
+  // pool has a provisioning class.
   std::set<JobId> unbound;
 };
 

@@ -272,6 +272,28 @@ TEST_F(ProvisionerTest, NoWriteBeginsWhileOthersUseAllConnections) {
   EXPECT_THAT(look(), SizeIs(3));
 }
 
+TEST_F(ProvisionerTest, FewRequestsAreMadeAtATime) {
+  for (std::size_t i = 0; i <= limits::kMaxProvisioningWrites; ++i)
+    add(std::to_string(i), 4, "g" + std::to_string(i), 1);
+  follow();
+  api.silent = true;
+  EXPECT_THAT(look(), SizeIs(limits::kMaxProvisioningWrites));
+  EXPECT_THAT(look(), IsEmpty()) << "no answer has come yet";
+  provisioner.forget();
+  api.silent = false;
+  follow();
+  EXPECT_THAT(look(), SizeIs(3 * (limits::kMaxProvisioningWrites + 1))) << "each answer at once";
+}
+
+TEST_F(ProvisionerTest, ACallForWhichThereIsNoRoomIsMadeLater) {
+  add("1", 8, "g", 1);
+  follow();
+  api.full = true;
+  EXPECT_THAT(look(), SizeIs(1));
+  api.full = false;
+  EXPECT_THAT(look(), SizeIs(3));
+}
+
 TEST_F(ProvisionerTest, AJobThatIsGoneLosesItsRequestAndItsTemplates) {
   follow();
   api.send(request(1), WatchKind::kAdded);
@@ -366,8 +388,7 @@ TEST_F(ProvisionerTest, WithoutAClassOneListShowsWhatIsLeft) {
   ASSERT_THAT(api.watches, SizeIs(1));
   api.send(request(1), WatchKind::kAdded);
   api.send(R"({"metadata":{"resourceVersion":"9"}})", WatchKind::kBookmark);
-  look();
-  EXPECT_THAT(later(), SizeIs(2)) << "the job waits, but no pool has a class";
+  EXPECT_THAT(look(), SizeIs(2)) << "the job waits, but no pool has a class";
   api.send(request(1), WatchKind::kDeleted);
   later();
   look();
