@@ -7,11 +7,7 @@
 namespace subak {
 namespace {
 
-using ::testing::AllOf;
-using ::testing::ElementsAre;
 using ::testing::HasSubstr;
-using ::testing::IsEmpty;
-using ::testing::Not;
 
 constexpr TimeMs kTen = 10 * kHourMs;
 
