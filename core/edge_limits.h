@@ -16,7 +16,7 @@ namespace subak::limits {
 // - kMaxSessionStarts: starts of a session
 // - kMaxDiscoveryRequests: requests that ask which kinds the server has
 // A cluster without operators has sixteen kinds. For it, all limits together allow fewer than 125
-// requests.
+// requests. A provisioning class of a node pool adds one kind.
 inline constexpr DurationMs kRequestWindowMs = 10'000;
 inline constexpr std::size_t kMaxFollowRequests = 5;
 inline constexpr std::size_t kMaxPageRequests = 11;
@@ -106,6 +106,25 @@ inline constexpr int kMaxSelectorDepth = 32;
 // A node of a ComputeDomain is late if it has not been ready for this long. NVIDIA's daemon has its
 // own restarts within that time.
 inline constexpr DurationMs kDomainNodeLateMs = 5 * kMinuteMs;
+
+// ProvisioningRequests of one cluster (docs/design/0124). At most kMaxProvisioningRequests jobs
+// have one at a time; further jobs wait for one. At most kMaxProvisioningWrites requests are made
+// or deleted at a time. The edge compares requests and jobs every kLookProvisioningMs.
+inline constexpr std::size_t kMaxProvisioningRequests = 100;
+inline constexpr std::size_t kMaxProvisioningWrites = 4;
+inline constexpr DurationMs kLookProvisioningMs = 2 * kSecondMs;
+// Without a provisioning class, the edge looks once for requests that are left, this long after it
+// first follows the cluster. So the start makes no further request.
+inline constexpr DurationMs kSearchProvisioningMs = 20 * kSecondMs;
+// A request that ended is replaced after kProvisioningRetryMs. The pause doubles with each request
+// of the job, up to kMaxProvisioningRetryMs.
+inline constexpr DurationMs kProvisioningRetryMs = kMinuteMs;
+inline constexpr DurationMs kMaxProvisioningRetryMs = 30 * kMinuteMs;
+// A queued job that no longer waits for nodes keeps its request for kProvisioningUnneededMs, since
+// the next forecast may want the nodes again. A waiting or starting job keeps a request that is
+// provisioned for kProvisionedKeptMs, for which the cluster-autoscaler keeps the nodes.
+inline constexpr DurationMs kProvisioningUnneededMs = kMinuteMs;
+inline constexpr DurationMs kProvisionedKeptMs = 10 * kMinuteMs;
 
 // When an account has spent 80 or 100 percent of a budget, at most this many of its namespaces in a
 // cluster get an Event. At most kMaxBudgetNotices accounts wait for their Events; Subak drops the

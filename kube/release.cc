@@ -163,6 +163,10 @@ Result<std::string> release_patch(const GatedPod& pod, const Release& release) {
     annotations.emplace_back(names::kDoNotDisrupt, "true");
   if (release.protect && !pod.has_safe_to_evict)
     annotations.emplace_back(names::kSafeToEvict, "false");
+  if (!release.request.empty()) {
+    annotations.emplace_back(names::kConsumesRequest, release.request);
+    annotations.emplace_back(names::kProvisioningClass, release.request_class);
+  }
   patch.add_members("/metadata/annotations", pod.has_annotations, annotations);
   patch.remove(at);
   return std::move(patch).finish();

@@ -19,6 +19,15 @@
 
 namespace subak {
 
+namespace names {
+// Annotations of a pod that uses the nodes of a ProvisioningRequest: the name of the request, and
+// its class.
+inline constexpr std::string_view kConsumesRequest =
+    "autoscaling.x-k8s.io/consume-provisioning-request";
+inline constexpr std::string_view kProvisioningClass =
+    "autoscaling.x-k8s.io/provisioning-class-name";
+}  // namespace names
+
 // The fields of a gated pod, as last read, that release_patch() needs. These fields are so few that
 // the edge can store them for each pod.
 struct GatedPod {
@@ -64,6 +73,9 @@ struct Release {
   // True: the patch also asks autoscalers not to remove the pod's node (names::kDoNotDisrupt,
   // names::kSafeToEvict).
   bool protect = false;
+  // The name and the class of the ProvisioningRequest that brought the pod's node. The patch writes
+  // them as annotations (names::kConsumesRequest). Empty: there is no such request.
+  std::string_view request{}, request_class{};
 };
 
 // Returns the patch for the pod as it was read. The patch applies only to this version of the pod,

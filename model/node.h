@@ -236,6 +236,9 @@ struct NodePool {
   // A new node of the pool, as its kubelet reports it. `node.name` is empty. `node.labels` includes
   // `label`.
   NodeSpec node;
+  // The class of the ProvisioningRequests by which Subak asks for nodes of the pool, such as
+  // "best-effort-atomic-scale-up.autoscaling.x-k8s.io". Empty: Subak makes no requests.
+  std::string provisioning_class{};
   template <class V>
   void fields(V& v) {
     v(1, "name", name);
@@ -244,6 +247,7 @@ struct NodePool {
     v(4, "least", least);
     v(5, "most", most);
     v(6, "new_node", node);
+    v(7, "provisioning_class", provisioning_class);
   }
   friend bool operator==(const NodePool&, const NodePool&) = default;
 };

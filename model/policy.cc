@@ -113,6 +113,22 @@ Result<Priority> read_priority(const Policy& policy, std::string_view account,
   return refused("want a priority class that is for " + whose + ": " + names);
 }
 
+namespace {
+
+// True for parts of a-z, 0-9 and "-" with dots between them, in which no part begins or ends with
+// "-".
+bool is_domain_name(std::string_view name) {
+  const auto plain = [](char c) { return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9'); };
+  char last = '.';
+  for (const char c : name) {
+    if (!plain(c) && (c == '.' ? !plain(last) : c != '-' || last == '.')) return false;
+    last = c;
+  }
+  return plain(last) && name.size() <= limits::kMaxNameBytes;
+}
+
+}  // namespace
+
 std::optional<Error> check_pool(const NodePool& pool) {
   const auto bad = [](const char* field, std::string got, std::string want) {
     return Error{ErrorCode::kInvalid, field, std::move(got), "want " + std::move(want)};
@@ -141,6 +157,10 @@ std::optional<Error> check_pool(const NodePool& pool) {
   const std::vector<Label>& labels = pool.node.labels;
   if (std::find(labels.begin(), labels.end(), pool.label) == labels.end()) {
     return bad("new_node", pool.label.key, "a node with the label of the pool");
+  }
+  if (!pool.provisioning_class.empty() && !is_domain_name(pool.provisioning_class)) {
+    return bad("provisioning_class", pool.provisioning_class,
+               "a DNS name of a-z, 0-9, - and ., such as check-capacity.autoscaling.x-k8s.io");
   }
   return std::nullopt;
 }

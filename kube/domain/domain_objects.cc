@@ -27,18 +27,6 @@ std::string_view label_of(json::Value object, std::string_view key) {
   return metadata ? json::text_in(*metadata, "labels", key) : std::string_view();
 }
 
-void read_attempt(std::string_view label, ComputeDomain& out) {
-  const std::size_t dot = label.find('.');
-  if (dot == std::string_view::npos) return;
-  const auto job = text::parse_job_id(label.substr(0, dot));
-  std::uint32_t attempt = 0;
-  const char* const end = label.data() + label.size();
-  const auto read = std::from_chars(label.data() + dot + 1, end, attempt);
-  if (!job || !*job || read.ec != std::errc() || read.ptr != end || attempt == 0) return;
-  out.job = *job;
-  out.attempt = attempt;
-}
-
 void read_nodes(json::Value nodes, ComputeDomain& out) {
   json::each_item(nodes, [&](std::size_t, json::Value node) {
     const std::string_view name = json::text(node, "name");
@@ -97,16 +85,6 @@ std::string hex(std::uint64_t number) {
   return {digits.begin(), digits.end()};
 }
 
-void append_owner(const DomainOwner& owner, std::string& out) {
-  if (owner.uid.empty()) return;
-  out += R"(,"ownerReferences":[{)";
-  append_json_member(out, "apiVersion", owner.api_version);
-  append_json_member(out, "kind", owner.kind);
-  append_json_member(out, "name", owner.name);
-  append_json_member(out, "uid", owner.uid);
-  out += "}]";
-}
-
 }  // namespace
 
 Result<ComputeDomain> read_compute_domain(json::Value object) {
@@ -124,7 +102,7 @@ Result<ComputeDomain> read_compute_domain(json::Value object) {
   if (!is_name(out.uid)) return unusable("metadata.uid", out.uid);
   if (const auto owners = json::member(*metadata, "ownerReferences"))
     read_owner(*owners, out.owner);
-  read_attempt(label_of(object, names::kAttempt), out);
+  read_attempt_label(label_of(object, names::kAttempt), out.job, out.attempt);
   const auto spec = json::member(object, "spec");
   const auto channel = spec ? json::member(*spec, "channel") : std::nullopt;
   if (channel) out.claim_template = json::text_in(*channel, "resourceClaimTemplate", "name");
@@ -186,6 +164,29 @@ std::string domain_name_of(const Pod& pod, std::string_view otherwise) {
 
 std::string attempt_label(JobId job, std::uint32_t attempt) {
   return text::job_id_text(job) + "." + std::to_string(attempt);
+}
+
+bool read_attempt_label(std::string_view label, JobId& job, std::uint32_t& attempt) {
+  const std::size_t dot = label.find('.');
+  if (dot == std::string_view::npos) return false;
+  const auto id = text::parse_job_id(label.substr(0, dot));
+  std::uint32_t number = 0;
+  const char* const end = label.data() + label.size();
+  const auto read = std::from_chars(label.data() + dot + 1, end, number);
+  if (!id || !*id || read.ec != std::errc() || read.ptr != end || number == 0) return false;
+  job = *id;
+  attempt = number;
+  return true;
+}
+
+void append_owner(const DomainOwner& owner, std::string& out) {
+  if (owner.uid.empty()) return;
+  out += R"(,"ownerReferences":[{)";
+  append_json_member(out, "apiVersion", owner.api_version);
+  append_json_member(out, "kind", owner.kind);
+  append_json_member(out, "name", owner.name);
+  append_json_member(out, "uid", owner.uid);
+  out += "}]";
 }
 
 std::string compute_domain_body(const std::string& ns, const std::string& name, JobId job,

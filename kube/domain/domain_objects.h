@@ -101,5 +101,10 @@ std::string compute_domain_body(const std::string& ns, const std::string& name, 
                                 std::uint32_t attempt, const DomainOwner& owner);
 // Returns the value of the label names::kAttempt: "1-42.3".
 std::string attempt_label(JobId job, std::uint32_t attempt);
+// Reads such a value. False: the text is no such value, and the other arguments do not change.
+bool read_attempt_label(std::string_view label, JobId& job, std::uint32_t& attempt);
+// Appends a comma and the member "ownerReferences" with the owner. Appends nothing if the owner is
+// empty.
+void append_owner(const DomainOwner& owner, std::string& out);
 
 }  // namespace subak

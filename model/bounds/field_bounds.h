@@ -129,6 +129,7 @@ constexpr std::array kOwnRows{
     Row{"products", "", 0, kPodList},
     Row{"profile", "", 0, kName},
     Row{"protocol", "", 0, kName},
+    Row{"provisioning_class", "", 0, kName},
     Row{"quarters", "", 0, limits::kMaxCivilEnds},
     Row{"quota", "", 0, static_cast<std::int64_t>(limits::kMaxProductsPerAccount)},
     Row{"rack", "", 0, kName},

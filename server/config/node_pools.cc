@@ -90,6 +90,7 @@ std::optional<Error> set_pool_field(NodePool& pool, std::string_view key, std::s
   if (key == "label") return read_label(text, pool.label);
   if (key == "min") return set_count(text, limits::kMaxPoolNodes, "a number of nodes", pool.least);
   if (key == "max") return set_count(text, limits::kMaxPoolNodes, "a number of nodes", pool.most);
+  if (key == "provisioningClass") return pool.provisioning_class = text, std::nullopt;
   if (key == "product") return node.product = text, std::nullopt;
   if (key == "gpus") return set_count(text, limits::kMaxGpusPerNode, "a number of GPUs", node.gpus);
   if (key == "cpu") {
@@ -106,8 +107,8 @@ std::optional<Error> set_pool_field(NodePool& pool, std::string_view key, std::s
   if (key == "taints") return add_taint(text, node);
   if (key == "resources") return add_resource(text, node);
   return bad_value(key,
-                   "one of name, cluster, label, min, max, product, gpus, cpu, memory, pods, "
-                   "labels, taints, resources");
+                   "one of name, cluster, label, min, max, provisioningClass, product, gpus, cpu, "
+                   "memory, pods, labels, taints, resources");
 }
 
 std::optional<Error> add_pool(Config& config, NodePool pool) {

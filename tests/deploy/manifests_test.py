@@ -233,9 +233,10 @@ def main():
     check(set(re.findall(r"g\.name == '([^']*)'", text)) == {gate}, "the gate's name")
     policies = {(d["kind"], d["metadata"]["name"]) for _, d in documents if d["kind"].endswith("AdmissionPolicy")}
     bound = {(d["kind"][:-7], d["spec"]["policyName"]) for _, d in documents if d["kind"].endswith("PolicyBinding")}
-    check(policies == bound and len(policies) == 10, f"policies {policies}, bound {bound}")
+    check(policies == bound and len(policies) == 11, f"policies {policies}, bound {bound}")
     for _, document in documents:
-        if document["kind"].endswith("PolicyBinding") and document["metadata"]["name"] not in ("subak-namespace", "subak-self", "subak-self-jobs", "subak-self-domains"):
+        if document["kind"].endswith("PolicyBinding") and document["metadata"]["name"] not in ("subak-namespace", "subak-self", "subak-self-jobs", "subak-self-domains",
+                                                                                                          "subak-self-provisioning"):
             where = document["spec"]["matchResources"]["namespaceSelector"]
             check(where == {"matchLabels": {"subak.gpu/managed": "true"}}, f"{document['metadata']['name']}: {where}")
     check_paths(tree, documents)

@@ -9,12 +9,15 @@ import subprocess
 import time
 from datetime import datetime
 
+from autoscaler import CLASS
 from control_plane import Process
 from ports import free_ports
 
 CLUSTER = "e2e"
 USED = ("USAGE_STATE_USED", "USAGE_STATE_FOREIGN")
 START_S = 60
+# Pools whose nodes Subak asks for by ProvisioningRequests: the namespaces of cases in cases_pools.py.
+REQUESTED_POOLS = ("requested-nodes-come", "requested-nodes-fail", "request-of-a-cancelled-job")
 
 
 def time_of(text):
@@ -108,7 +111,9 @@ class Service(Listening):
                           "queueAccounts: [queue-of-kueue-is-an-account/lab=e2e.queue-of-kueue-is-an-account.lab]",
                           "numaPolicyLabel: e2e/numa-policy", "numaGpusLabel: e2e/numa-gpus",
                           "nodePools:", "- {name: elastic, label: e2e/pool=node-pool-grows, max: 2, gpus: 8,",
-                          "   product: NVIDIA-H100-80GB-HBM3}", ""])
+                          "   product: NVIDIA-H100-80GB-HBM3}",
+                          *(f"- {{name: {name}, label: e2e/pool={name}, max: 4, gpus: 8, product: "
+                            f"NVIDIA-H100-80GB-HBM3, provisioningClass: {CLASS}}}" for name in REQUESTED_POOLS), ""])
 
     def command(self, *args, timeout=60):
         """(exit code, stdout, stderr) of `subak ARGS`."""

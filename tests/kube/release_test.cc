@@ -56,6 +56,16 @@ TEST(ReleasePatch, OfAPodWithoutAffinity) {
                 R"({"op":"remove","path":"/spec/schedulingGates/0"}])");
 }
 
+TEST(ReleasePatch, NamesTheRequestThatBroughtTheNode) {
+  Release release{"n7", "Starting"};
+  EXPECT_THAT(*patch_of(pod(""), release), Not(HasSubstr("autoscaling.x-k8s.io")));
+  release.request = "subak-1-42-1";
+  release.request_class = "a.b";
+  EXPECT_THAT(*patch_of(pod(""), release),
+              HasSubstr(R"("autoscaling.x-k8s.io/consume-provisioning-request":"subak-1-42-1",)"
+                        R"("autoscaling.x-k8s.io/provisioning-class-name":"a.b")"));
+}
+
 TEST(ReleasePatch, TakesOnlyOurGateAwayAndKeepsOtherAnnotations) {
   const std::string text =
       R"({"metadata":{"uid":"u1","resourceVersion":"42","annotations":{"a":"b"}},)"

@@ -83,9 +83,11 @@ TEST(YamlPods, NodePools) {
   const Config c = accepted(
       "topologyLabels: [rack]\nnodePools:\n"
       "- {name: big, cluster: east, label: pool=big, min: 1, max: 8, product: H100, gpus: 8,\n"
+      "   provisioningClass: best-effort-atomic-scale-up.autoscaling.x-k8s.io,\n"
       "   cpu: 95500m, memory: 1Ki, pods: 110, labels: [rack=r1, zone=a],\n"
       "   taints: ['nvidia.com/gpu:NoSchedule', 'team=v:NoExecute'], resources: [rdma/hca=8]}\n");
   NodePool pool{"big", "east", {"pool", "big"}, 1, 8, {}};
+  pool.provisioning_class = "best-effort-atomic-scale-up.autoscaling.x-k8s.io";
   pool.node.product = "H100";
   pool.node.gpus = 8;
   pool.node.cpu_milli = 95'500;
@@ -111,6 +113,14 @@ TEST(YamlPods, NodePools) {
             "subak.yaml:4: nodePools[0]: was \"k=v\", want each label once");
   EXPECT_EQ(refused(", labels: k=w"),
             "subak.yaml:4: nodePools[0].labels: was \"k=w\", want a list");
+  EXPECT_EQ(accepted(start + ", provisioningClass: a-1.b}\n").queue.node_pools.size(), 1);
+  for (const std::string name : {"a..b", "-a", "a-", "a.-b", "a_b", "A", ".a", "a."}) {
+    EXPECT_EQ(refused(", provisioningClass: '" + name + "'"),
+              "subak.yaml:4: nodePools[0]: was \"" + name +
+                  "\", want a DNS name of a-z, 0-9, - and ., such as "
+                  "check-capacity.autoscaling.x-k8s.io");
+  }
+  EXPECT_THAT(refused(", provisioningClass: " + std::string(254, 'a')), HasSubstr("a DNS name"));
   EXPECT_THAT(refused(", size: 2"), HasSubstr("nodePools[0].size: was \"size\", want one of name"));
   EXPECT_THAT(refused(", taints: [x]"), HasSubstr("nodePools[0].taints[0]: was \"x\", want KEY"));
   EXPECT_EQ(refused("}\n- {name: a, label: k=w, product: X, gpus: 1, max: 1"),

@@ -15,6 +15,7 @@
 #include "server/edge/cluster/strays.h"
 #include "server/edge/cluster/watches.h"
 #include "server/edge/cluster/writes.h"
+#include "server/edge/provisioning/provisioner.h"
 #include "server/edge/writes/write_queue.h"
 
 namespace subak {
@@ -23,6 +24,7 @@ namespace subak {
 struct Edge::Impl {
   Impl(EdgeOptions o, EdgePorts p, std::unique_ptr<KubeApi> a);
 
+  ProvisionerPorts provisioner_ports();
   void run();
   void turn();
   DurationMs patience() const;
@@ -38,9 +40,12 @@ struct Edge::Impl {
   Writes writes;
   EffectFeed effects;
   Strays strays;
+  Provisioner provisioner;
   // DomainStats::rows, and the version of the cache from which it was made.
-  std::shared_ptr<const std::vector<ComputeDomainRow>> domains;
-  std::uint64_t domains_version = UINT64_MAX;
+  struct {
+    std::shared_ptr<const std::vector<ComputeDomainRow>> rows;
+    std::uint64_t version = UINT64_MAX;
+  } domains;
   PublishedStats stats;
   std::atomic<bool> stopping{false};
   std::thread thread;
@@ -58,6 +63,7 @@ Edge::Impl::Impl(EdgeOptions o, EdgePorts p, std::unique_ptr<KubeApi> a)
                      queue.forget();
                      notices.forget();
                      strays.forget();
+                     provisioner.forget();
                      reports.forget();
                      effects.cancel();
                    }}),
@@ -67,7 +73,20 @@ Edge::Impl::Impl(EdgeOptions o, EdgePorts p, std::unique_ptr<KubeApi> a)
       writes(context, session, queue, notices),
       effects(context, session, queue),
       strays(context, session, writes),
+      provisioner(provisioner_ports(), *context.api, context.cache, context.requests),
       stats(context.options.cluster) {}
+
+ProvisionerPorts Edge::Impl::provisioner_ports() {
+  return {context.options.cluster,
+          context.ports.read_starts,
+          context.ports.view,
+          context.ports.now_ms,
+          context.ports.monotonic_ms,
+          [to = context.inbox](std::function<void()> task) { to->put(std::move(task)); },
+          [this](const std::string& uid, const char* reason, const char* action,
+                 const std::string& note,
+                 bool warning) { notices.tell_pod(uid, reason, action, note, warning); }};
+}
 
 void Edge::Impl::run() {
   while (!stopping) {
@@ -100,6 +119,7 @@ void Edge::Impl::turn() {
   writes.look_at_parked();
   writes.turn();
   strays.open();
+  provisioner.turn(writes.is_full());
   notices.look_at_waiting();
   notices.look_at_domains();
   notices.look_at_budgets();
@@ -110,7 +130,8 @@ void Edge::Impl::turn() {
 DurationMs Edge::Impl::patience() const {
   DurationMs most =
       std::min({watches.due_in(), session.due_in(), strays.due_in(), reports.due_in()});
-  if (session.follows()) most = std::min(most, notices.due_in(writes.is_full()));
+  if (session.follows())
+    most = std::min({most, notices.due_in(writes.is_full()), provisioner.due_in()});
   if (queue.due_ms() == 0) return most;
   return std::min(most, wait_until(queue.due_ms(), context.ports.monotonic_ms()));
 }
@@ -132,9 +153,10 @@ void Edge::Impl::publish() {
   now.not_taken = reports.not_taken();
   now.put_off = reports.put_off();
   now.clock_behind_ms = cache.nodes().clocks().largest_ms();
-  if (std::exchange(domains_version, cache.domains().version()) != cache.domains().version())
-    domains = std::make_shared<const std::vector<ComputeDomainRow>>(domain_rows(cache.domains()));
-  now.domains = {domains, notices.late_domain_nodes()};
+  if (std::exchange(domains.version, cache.domains().version()) != cache.domains().version())
+    domains.rows =
+        std::make_shared<const std::vector<ComputeDomainRow>>(domain_rows(cache.domains()));
+  now.domains = {domains.rows, notices.late_domain_nodes()};
   stats.publish(std::move(now), !session.is_off(), cache.unreadable());
 }
 

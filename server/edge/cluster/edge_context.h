@@ -13,6 +13,7 @@
 #include "server/edge/client/client.h"
 #include "server/edge/cluster/edge.h"
 #include "server/edge/cluster/inbox.h"
+#include "server/edge/provisioning/request_cache.h"
 
 namespace subak {
 
@@ -36,6 +37,8 @@ struct EdgeContext {
   // Never nullptr.
   const std::unique_ptr<KubeApi> api;
   ClusterCache cache;
+  // The ProvisioningRequests of Subak. Only the Provisioner writes into it.
+  RequestCache requests{};
   // Shared with pending replies, which may outlive the edge.
   const std::shared_ptr<Inbox> inbox;
 };

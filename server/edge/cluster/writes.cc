@@ -208,6 +208,9 @@ WriterHooks Writes::hooks() {
     notices_.tell_written(write);
   };
   hooks.monotonic_ms = context_.ports.monotonic_ms;
+  hooks.provisioned = [this](JobId job, const std::string& ns) {
+    return context_.requests.provisioned(job, ns);
+  };
   return hooks;
 }
 

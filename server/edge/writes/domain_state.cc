@@ -63,4 +63,12 @@ DomainCheck check_domain(const ClusterCache& cache, const std::string& key, JobI
   return check_template(cache.domains().find_template(key), domain, key);
 }
 
+DomainOwner gang_owner_of(const ClusterCache& cache, const GpuPodEntry& pod) {
+  const OwnerEntry* const own = cache.owners().find(pod.owner_uid);
+  const OwnerEntry* const above = own == nullptr ? nullptr : cache.owners().find(own->parent);
+  if (above != nullptr)
+    return {above->api_version(), std::string(above->kind()), above->name, own->parent};
+  return {pod.owner_api, pod.owner_kind, pod.owner_name, pod.owner_uid};
+}
+
 }  // namespace subak

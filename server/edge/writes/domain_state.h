@@ -33,4 +33,8 @@ struct DomainCheck {
 DomainCheck check_domain(const ClusterCache& cache, const std::string& key, JobId job,
                          std::uint32_t attempt);
 
+// Returns the owner of the pod's gang: the controller of its controller, if the edge knows it, else
+// its own controller. A JobSet owns the Jobs of its gang. Empty: the pod has no controller.
+DomainOwner gang_owner_of(const ClusterCache& cache, const GpuPodEntry& pod);
+
 }  // namespace subak

@@ -29,16 +29,6 @@ CallAnswer refusal_of(std::string message) {
   return answer;
 }
 
-// Returns the owner of the pod's gang: the controller of its controller, if the edge knows it, else
-// its own controller. A JobSet owns the Jobs of its gang.
-DomainOwner owner_of(const ClusterCache& cache, const GpuPodEntry& pod) {
-  const OwnerEntry* const own = cache.owners().find(pod.owner_uid);
-  const OwnerEntry* const above = own == nullptr ? nullptr : cache.owners().find(own->parent);
-  if (above != nullptr)
-    return {above->api_version(), std::string(above->kind()), above->name, own->parent};
-  return {pod.owner_api, pod.owner_kind, pod.owner_name, pod.owner_uid};
-}
-
 std::string as_json(std::string_view text) {
   std::string out;
   append_json_string(out, text);
@@ -114,7 +104,14 @@ void Writer::release(const KubeWrite& write) {
   const std::string status = write.node.empty() ? "Starting: the scheduler chooses the node"
                                                 : "Starting on node " + write.node;
   const bool protect = protects_gangs_ && write.pods > 1;
-  const Result<std::string> patch = release_patch(pod.gpu->release, {write.node, status, protect});
+  Release release{write.node, status, protect};
+  const ProvisioningRequest* const request =
+      hooks_.provisioned && write.job ? hooks_.provisioned(write.job, pod.ns) : nullptr;
+  if (request != nullptr) {
+    release.request = request->name;
+    release.request_class = request->class_name;
+  }
+  const Result<std::string> patch = release_patch(pod.gpu->release, release);
   if (!patch) return refuse(write, refusal_of(patch.error().message()));
   KubeCall call{"PATCH", pod_path(pod.ns, pod.name), *patch, "application/json-patch+json"};
   const std::string version = pod.gpu->release.resource_version;
@@ -165,9 +162,9 @@ void Writer::make_domain(const KubeWrite& write) {
   if (check.step == DomainStep::kOpen) return;
   if (check.step == DomainStep::kWait) return refuse(write, refusal_of(check.why));
   const std::string name = key.substr(key.find('/') + 1);
-  KubeCall call{
-      "POST", domain_path(key, false),
-      compute_domain_body(pod->ns, name, write.job, write.attempt, owner_of(cache_, *pod->gpu))};
+  KubeCall call{"POST", domain_path(key, false),
+                compute_domain_body(pod->ns, name, write.job, write.attempt,
+                                    gang_owner_of(cache_, *pod->gpu))};
   this->call(write, std::move(call),
              [this, write, key](const CallAnswer& answer, std::string_view body) {
                take_made_domain(write, key, answer, body);

@@ -10,13 +10,14 @@
 #include <map>
 #include <string>
 
+#include "kube/provisioning/provisioning_request.h"
 #include "server/edge/client/client.h"
 #include "server/edge/writes/plan.h"
 
 namespace subak {
 
-// The callbacks of the writer. All of them must be set. The writer calls them during begin() or
-// during the client's turn().
+// The callbacks of the writer. All of them except `provisioned` must be set. The writer calls them
+// during begin() or during the client's turn().
 struct WriterHooks {
   // Gets a pod that was in an answer of the API server. ClusterCache::see_answered_pod() takes such
   // a pod.
@@ -38,6 +39,10 @@ struct WriterHooks {
   std::function<void(const KubeWrite& write, const CallAnswer& answer)> give_up;
   // Returns the time of a clock that never goes back, in ms.
   std::function<std::int64_t()> monotonic_ms;
+  // Returns the ProvisioningRequest that brought nodes for the job's pods in this namespace;
+  // nullptr: there is none. The result is valid until the next event. If the function is empty, no
+  // pod uses a request.
+  std::function<const ProvisioningRequest*(JobId job, const std::string& ns)> provisioned{};
 };
 
 class Writer {
