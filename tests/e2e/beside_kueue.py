@@ -272,11 +272,13 @@ class BesideKueue:
 
     def run(self, args):
         """What is wrong."""
-        if not os.path.exists(os.path.join(args.kubernetes, "kueue", "kueue")):
+        if args.beside_kueue != "subak" and not os.path.exists(os.path.join(args.kubernetes, "kueue", "kueue")):
             subprocess.run([os.path.join(HERE, "build"), "kueue"], check=True, stdout=subprocess.DEVNULL)
         load = load_of(args.jobs, args.seed)
         sides = []
         for kind in (KueueSide, SubakSide):
+            if args.beside_kueue not in ("both", kind.name.lower()):
+                continue
             world = self.make_world(os.path.join(self.folder, kind.name.lower()))
             side = kind(world, load)
             try:

@@ -265,7 +265,8 @@ def parse():
     parser.add_argument("--idle", nargs="?", const="", metavar="SIZES", help="1000 nodes, 20000 pods, 10 minutes")
     parser.add_argument("--readme", action="store_true", help="the README's lines, in a shell; its ports must be free")
     parser.add_argument("--leaving", type=int, metavar="PODS", help="uninstall with so many queued; 5000")
-    parser.add_argument("--beside-kueue", action="store_true", help="one load under Kueue, then under Subak")
+    parser.add_argument("--beside-kueue", nargs="?", const="both", choices=["both", "kueue", "subak"],
+                        help="one load under Kueue, then under Subak, or under one of them")
     parser.add_argument("--jobs", type=int, default=5000, help="of the load beside Kueue")
     parser.add_argument("--seed", type=int, default=1, help="of the soak, and of the load beside Kueue")
     parser.add_argument("--keep", metavar="FOLDER", help="for logs and state; without, kept only after a failure")
