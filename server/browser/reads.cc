@@ -33,6 +33,7 @@ constexpr std::string_view kReads[] = {
     "/subak.v1.JobService/ListQueue",
     "/subak.v1.JobService/ListClaims",
     "/subak.v1.JobService/ExplainJob",
+    "/subak.v1.JobService/GetJobHistory",
     "/subak.v1.UsageService/ReportUsage",
     "/subak.v1.UsageService/ListLedger",
 };
