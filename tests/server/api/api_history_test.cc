@@ -1,7 +1,11 @@
 // The past: the events of real jobs, pages, the search for the begin of a job, and steps of usage.
+#include <random>
+
+#include "accounting/account.h"
 #include "api_stream_fixture.h"
 #include "server/api/history/history_limits.h"
 #include "server/api/history/job_past.h"
+#include "server/api/history/usage_steps.h"
 
 namespace subak {
 namespace {
@@ -225,6 +229,56 @@ TEST(JobPast, ALongWaitNeedsSeveralPages) {
   } while (asked.after != 0);
   EXPECT_EQ(events, 1u);
   EXPECT_GT(pages, 1u);
+}
+
+TEST(UsageSteps, DivideRowsExactly) {
+  std::mt19937_64 random(7);
+  const auto below = [&](std::int64_t bound) {
+    return static_cast<std::int64_t>(random() % static_cast<std::uint64_t>(bound));
+  };
+  const TimeMs from = 5000, to = 5000 + 37 * 700 + 123;
+  const std::vector<AccountId> payers{AccountId(3), AccountId(5)};
+  api::UsageSteps steps(from, to, 700, payers);
+  ASSERT_EQ(steps.size(), 38u);
+  // The naive sums: one for each millisecond.
+  std::vector<MilliGpu> used(static_cast<std::size_t>(to)), held(used), platform(used);
+  for (int i = 0; i < 300; ++i) {
+    LedgerRow row;
+    row.from_ms = below(to + 3000);
+    row.to_ms = row.from_ms + 1 + below(4000);
+    row.holder = AccountId(static_cast<std::uint32_t>(2 + below(5)));
+    row.payer = below(5) == 0 ? kPlatform : row.holder;
+    row.state = static_cast<UsageState>(below(3));
+    row.milligpu = below(8000) - 1000;
+    if (below(6) == 0) row.booked_ms = 1 + below(to + 2000);
+    steps.add(row);
+    const AccountId who = row.payer == kPlatform ? row.holder : row.payer;
+    if (who != payers[0] && who != payers[1]) continue;
+    auto& sums = row.payer == kPlatform ? platform : row.state == UsageState::kHeld ? held : used;
+    const auto add = [&](TimeMs t, MilliGpu amount) {
+      if (t >= from && t < to) sums[static_cast<std::size_t>(t)] += amount;
+    };
+    if (row.booked_ms != 0) {
+      add(row.booked_ms - 1, row.milligpu * (row.to_ms - row.from_ms));
+    } else {
+      for (TimeMs t = row.from_ms; t < row.to_ms; ++t) add(t, row.milligpu);
+    }
+  }
+  TimeMs begin = from;
+  for (std::size_t i = 0; i < steps.size(); ++i) {
+    EXPECT_EQ(steps.from_ms(i), begin);
+    const TimeMs end = steps.to_ms(i);
+    const auto sum = [&](const std::vector<MilliGpu>& each) {
+      MilliGpu total = 0;
+      for (TimeMs t = begin; t < end; ++t) total += each[static_cast<std::size_t>(t)];
+      return GpuTime::of(total, 1);
+    };
+    EXPECT_EQ(steps[i].used, sum(used)) << i;
+    EXPECT_EQ(steps[i].held, sum(held)) << i;
+    EXPECT_EQ(steps[i].platform, sum(platform)) << i;
+    begin = end;
+  }
+  EXPECT_EQ(begin, to);
 }
 
 }  // namespace

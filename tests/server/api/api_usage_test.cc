@@ -60,6 +60,82 @@ TEST_F(ApiUsageTest, ReportByJobClusterAndMonth) {
             "period");
 }
 
+TEST_F(ApiUsageTest, HistoryDividesUsageAndQuotaInSteps) {
+  run_job("ana");  // from 1,000 s on, for an hour
+  v1::UpdateAccountRequest edit;
+  edit.mutable_account()->set_path("ml");
+  edit.mutable_account()->add_quota()->set_product("gpu");
+  edit.mutable_account()->mutable_quota(0)->set_milligpu(4500);
+  edit.set_reason("test");
+  ASSERT_TRUE(run([&](auto* c) { return accounts_->UpdateAccount(c, edit, &edited_); }).ok());
+  move_clock(kHourMs);
+  v1::GetUsageHistoryRequest in;
+  in.set_account("ml");
+  in.mutable_from()->set_seconds(0);
+  in.mutable_step()->set_seconds(1800);
+  v1::GetUsageHistoryResponse out;
+  const auto ask = [&] {
+    out.Clear();
+    return run([&](auto* c) { return usage_->GetUsageHistory(c, in, &out); });
+  };
+  ASSERT_TRUE(ask().ok());
+  const std::int64_t used[] = {800, 1800, 1000, 0, 0}, quota[] = {0, 0, 800, 1800, 1000};
+  ASSERT_EQ(out.steps_size(), 5) << "until now, at 8,200 s";
+  for (int i = 0; i < 5; ++i) {
+    const v1::UsageStep& step = out.steps(i);
+    EXPECT_EQ(step.from().seconds(), i * 1800);
+    const std::int64_t amount = step.used().gpu_seconds() + step.held().gpu_seconds();
+    EXPECT_EQ(amount, 8 * used[i]) << i;
+    EXPECT_EQ(step.platform().gpu_seconds(), 0);
+    EXPECT_EQ(step.quota().gpu_seconds() * 1000 + step.quota().rest_milligpu_ms() / 1000,
+              4500 * quota[i])
+        << i;
+  }
+  EXPECT_EQ(out.steps(4).to().seconds(), 8200);
+  EXPECT_EQ(out.time().seconds(), 8200);
+  EXPECT_GE(out.rows_added(), 1U);
+
+  in.mutable_step()->set_seconds(299);
+  EXPECT_EQ(bad_field(ask()), "step");
+  in.mutable_step()->set_seconds(300);
+  EXPECT_TRUE(ask().ok());
+  in.mutable_to()->set_seconds(300 * 3000);
+  EXPECT_TRUE(ask().ok());
+  EXPECT_EQ(out.steps_size(), 28) << "no steps after now";
+  in.mutable_to()->set_seconds(300 * 3000 + 1);
+  EXPECT_EQ(bad_field(ask()), "step");
+  in.mutable_step()->set_seconds(86'400);
+  in.mutable_to()->set_seconds(400 * 86'400 + 1);
+  EXPECT_EQ(bad_field(ask()), "from");
+  in.mutable_to()->set_seconds(400 * 86'400);
+  EXPECT_TRUE(ask().ok());
+  in.mutable_from()->set_seconds(400 * 86'400);
+  EXPECT_EQ(bad_field(ask()), "to");
+  in.clear_from();
+  in.clear_to();
+  in.clear_step();
+  in.set_account("nobody");
+  EXPECT_EQ(ask().error_code(), grpc::NOT_FOUND);
+}
+
+TEST_F(ApiUsageTest, HistoryHasUsageWithoutARow) {
+  const std::string id = submit(job_request("ml", 1, 8));
+  grpc::ClientContext context;
+  prepare(context);
+  sequence_ = 0;
+  auto observe = clusters_->Observe(&context);
+  EXPECT_TRUE(send(*observe, bound(id, 0, get_job(id, true).pods(0).node())).empty());
+  move_clock(kHourMs);
+  v1::GetUsageHistoryResponse out;
+  ASSERT_TRUE(run([&](auto* c) { return usage_->GetUsageHistory(c, {}, &out); }).ok());
+  ASSERT_EQ(out.steps_size(), 2) << "from the begin of 1970 to now, at 4,600 s";
+  EXPECT_EQ(out.steps(0).used().gpu_seconds(), 8 * 2600);
+  EXPECT_EQ(out.steps(1).used().gpu_seconds(), 8 * 1000);
+  EXPECT_EQ(out.steps(1).to().seconds(), 4600);
+  observe->WritesDone();
+  EXPECT_TRUE(observe->Finish().ok());
+}
+
 TEST_F(ApiUsageTest, ReportShowsWhatWasPromised) {
   run_job("ana");
   v1::UpdateAccountRequest edit;
