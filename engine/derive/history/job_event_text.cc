@@ -9,7 +9,9 @@
 namespace subak::derive {
 namespace {
 
-std::string at(TimeMs t) { return format_time(t); }
+std::string at(TimeMs t) {
+  return t < 0 || t > limits::kMaxTimeMs ? "an unknown time" : format_time(t);
+}
 
 // Returns "1 pod" or "8 pods".
 std::string pods_text(std::uint32_t pods) {
