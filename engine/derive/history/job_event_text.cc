@@ -88,8 +88,10 @@ std::string reserved_text(const JobEvent& e) {
   } else {
     text += (e.start.estimated ? "estimated start " : "starts by ") + at(e.start.at_ms);
   }
-  if (e.start.moved_later > 0)
-    text += ", moved later " + std::to_string(e.start.moved_later) + " times";
+  if (e.start.moved_later > 0) {
+    text += ", moved later " + std::to_string(e.start.moved_later) +
+            (e.start.moved_later == 1 ? " time" : " times");
+  }
   return text + ": " + std::string(reserve_text(e.why));
 }
 

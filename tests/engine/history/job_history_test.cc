@@ -66,7 +66,7 @@ TEST_F(JobHistoryTest, ReservationsSayTheirStartAndWhyTheyMoved) {
             "nodes reserved, starts by 1970-01-01T00:00:10.000Z: the job did not fit in its turn");
   add(3000, fact::Reserved{kJob, {{NodeId(5)}}, 20'000, true, ReserveCause::kOverrun, 2000, 1});
   EXPECT_EQ(event_text(last()),
-            "nodes reserved, estimated start 1970-01-01T00:00:20.000Z, moved later 1 times: a job "
+            "nodes reserved, estimated start 1970-01-01T00:00:20.000Z, moved later 1 time: a job "
             "on these nodes runs longer than expected");
   EXPECT_EQ(last().start.moved_later, 1u);
   add(4000, fact::Reserved{kJob, {}, 0, false, ReserveCause::kPolicy, 2000, 1});
