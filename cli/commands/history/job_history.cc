@@ -17,12 +17,13 @@ struct HistoryCommand {
   ListOptions list;
 };
 
-// Returns "n0, n1 and 6 more"; empty if there are no names.
+// Returns "n0, n1 and 6 more" with at most `most` names; empty if there are no names.
 template <class Names>
-std::string names_text(const Names& names, int count) {
+std::string names_text(const Names& names, int count, int most = 4) {
+  const int shown = std::min(most, names.size());
   std::string text;
-  for (const std::string& name : names) text += (text.empty() ? "" : ", ") + name;
-  const int more = count - names.size();
+  for (int i = 0; i < shown; ++i) text += (text.empty() ? "" : ", ") + names[i];
+  const int more = count - shown;
   return more > 0 ? text + " and " + std::to_string(more) + " more" : text;
 }
 
@@ -74,14 +75,14 @@ Table event_table(const v1::GetJobHistoryResponse& answer) {
                time_column("UNTIL", Room::kWide),
                {"FACT", kRight, Room::kWide}});
   for (const v1::JobEvent& e : answer.events()) {
-    table.row({time_cell(e.time()), word(e.kind()),
-               e.attempt() > 0 ? std::to_string(e.attempt()) : "",
-               e.pods() > 0 ? std::to_string(e.pods()) : "",
-               e.state() == v1::JOB_STATE_UNSPECIFIED ? "" : word(e.state()),
-               e.cause() == v1::CAUSE_UNSPECIFIED ? "" : word(e.cause()), e.text(),
-               names_text(e.nodes(), e.node_count()), names_text(e.jobs(), e.job_count()),
-               e.actor(), time_cell(e.last_time()), time_cell(e.start()), time_cell(e.until()),
-               std::to_string(e.sequence())});
+    table.row(
+        {time_cell(e.time()), word(e.kind()), e.attempt() > 0 ? std::to_string(e.attempt()) : "",
+         e.pods() > 0 ? std::to_string(e.pods()) : "",
+         e.state() == v1::JOB_STATE_UNSPECIFIED ? "" : word(e.state()),
+         e.cause() == v1::CAUSE_UNSPECIFIED ? "" : word(e.cause()), e.text(),
+         names_text(e.nodes(), e.node_count(), e.nodes_size()),
+         names_text(e.jobs(), e.job_count(), e.jobs_size()), e.actor(), time_cell(e.last_time()),
+         time_cell(e.start()), time_cell(e.until()), std::to_string(e.sequence())});
   }
   return table;
 }
