@@ -27,7 +27,7 @@ READS = {
     "JobService": ("GetJob", "ListJobs", "ListQueue", "ListClaims", "ExplainJob", "GetJobHistory"),
     "AccountService": ("GetAccount", "ListAccounts", "GetAccountHistory", "ListShares", "ListBudgets"),
     "ClusterService": ("ListClusters", "ListNodes", "ListDomains", "ListMigSlices", "GetPlan"),
-    "UsageService": ("ReportUsage", "ListLedger", "VerifyUsage"),
+    "UsageService": ("ReportUsage", "ListLedger", "VerifyUsage", "GetUsageHistory"),
     "AdminService": ("GetStatus", "ListAudit", "GetPolicy"),
 }
 MAX_BODY = 64 * 1024
