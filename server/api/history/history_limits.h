@@ -24,7 +24,10 @@ inline constexpr DurationMs kMinHistoryStepMs = 5 * kMinuteMs;
 inline constexpr std::int64_t kMaxHistorySteps = 3'000;
 inline constexpr DurationMs kMaxHistoryMs = 400 * kDayMs;
 // The facts whose ledger rows GetUsageHistory reads before other readers of the store have their
-// turns.
+// turns, and the most rows that it reads then.
 inline constexpr std::uint64_t kLedgerFactsPerTurn = 100'000;
+inline constexpr std::size_t kLedgerRowsPerTurn = 100'000;
+// After a turn that took less time than this, the next turn reads twice as many facts.
+inline constexpr std::int64_t kQuickTurnUs = 20'000;
 
 }  // namespace subak::limits

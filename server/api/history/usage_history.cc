@@ -39,6 +39,8 @@ struct UsagePast {
   // The entries of the audit log from this number on are reverted.
   std::uint64_t audit_seq = 0;
   std::uint64_t rows = 0;
+  // The facts whose rows the next turn reads.
+  std::uint64_t facts_per_turn = limits::kLedgerFactsPerTurn;
 };
 
 using UsagePastPtr = std::shared_ptr<UsagePast>;
@@ -89,7 +91,7 @@ std::optional<Error> begin_steps(UsagePast& p, const Engine& engine) {
   p.query.from_ms = p.from_ms;
   p.query.to_ms = p.to_ms;
   p.query.with_platform = true;
-  p.query.most = limits::kLedgerFactsPerTurn;
+  p.query.most = limits::kLedgerRowsPerTurn;
   const TimeMs end = std::max(p.from_ms + 1, std::min(p.to_ms, p.now));
   p.steps.emplace(p.from_ms, end, p.step_ms, p.query.payers);
   add_open_usage(p, engine);
@@ -140,7 +142,8 @@ void read_quota_edits(const UsagePastPtr& p, StoreReader& store) {
 
 // Adds the rows of the next facts.
 void read_ledger_rows(const UsagePastPtr& p, StoreReader& store) {
-  p->query.last_seq = std::min(p->query.after_seq + limits::kLedgerFactsPerTurn, p->last_seq);
+  p->query.last_seq = std::min(p->query.after_seq + p->facts_per_turn, p->last_seq);
+  const std::int64_t begin_us = p->shared->clock.monotonic_us();
   const auto rows = store.ledger(p->query);
   if (!rows.ok()) {
     p->call.fail(rows.error());
@@ -148,7 +151,10 @@ void read_ledger_rows(const UsagePastPtr& p, StoreReader& store) {
   }
   for (const LedgerEntry& entry : *rows) p->steps->add(entry.row);
   p->rows += rows->size();
-  p->query.after_seq = p->query.last_seq;
+  const bool full = rows->size() >= p->query.most;
+  p->query.after_seq = full ? rows->back().seq : p->query.last_seq;
+  // An index makes a turn quick, so the next one may have more facts.
+  if (p->shared->clock.monotonic_us() - begin_us < limits::kQuickTurnUs) p->facts_per_turn *= 2;
   const bool last = p->query.after_seq >= p->last_seq;
   p->call.store_then([p, last](StoreReader& next) {
     last ? read_quota_edits(p, next) : read_ledger_rows(p, next);
