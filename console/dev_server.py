@@ -24,10 +24,10 @@ from google.protobuf import descriptor_pb2, descriptor_pool, json_format, messag
 
 # The reads that a browser may call. Nothing here changes anything.
 READS = {
-    "JobService": ("GetJob", "ListJobs", "ListQueue", "ListClaims", "ExplainJob"),
+    "JobService": ("GetJob", "ListJobs", "ListQueue", "ListClaims", "ExplainJob", "GetJobHistory"),
     "AccountService": ("GetAccount", "ListAccounts", "GetAccountHistory", "ListShares", "ListBudgets"),
     "ClusterService": ("ListClusters", "ListNodes", "ListDomains", "ListMigSlices", "GetPlan"),
-    "UsageService": ("ReportUsage", "ListLedger", "VerifyUsage"),
+    "UsageService": ("ReportUsage", "ListLedger", "VerifyUsage", "GetUsageHistory"),
     "AdminService": ("GetStatus", "ListAudit", "GetPolicy"),
 }
 MAX_BODY = 64 * 1024

@@ -349,6 +349,7 @@ void add_job(Command root) {
   add_get(job);
   add_job_edits(job);
   add_job_watch(job);
+  add_job_history(job);
 }
 
 }  // namespace subak::cli

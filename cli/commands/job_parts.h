@@ -9,5 +9,7 @@ namespace subak::cli {
 void add_job_submit(Command job);
 // Adds cancel, hold and release.
 void add_job_edits(Command job);
+// Adds history.
+void add_job_history(Command job);
 
 }  // namespace subak::cli

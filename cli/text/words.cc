@@ -187,6 +187,7 @@ std::string significant_text(double value) {
 std::string word(v1::JobState s) { return enum_word(v1::JobState_Name(s), 10); }
 std::string word(v1::JobOrigin o) { return enum_word(v1::JobOrigin_Name(o), 11); }
 std::string word(v1::Cause c) { return enum_word(v1::Cause_Name(c), 6); }
+std::string word(v1::JobEventKind k) { return enum_word(v1::JobEventKind_Name(k), 15); }
 std::string word(v1::PodGate g) { return enum_word(v1::PodGate_Name(g), 9); }
 std::string word(v1::PodState s) { return enum_word(v1::PodState_Name(s), 10); }
 std::string word(v1::Mode m) { return enum_word(v1::Mode_Name(m), 5); }

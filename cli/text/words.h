@@ -106,6 +106,7 @@ std::string not_recallable_text(const v1::ShareRow& row);
 std::string word(v1::JobState state);
 std::string word(v1::JobOrigin origin);
 std::string word(v1::Cause cause);
+std::string word(v1::JobEventKind kind);
 std::string word(v1::PodState state);
 std::string word(v1::PodGate gate);
 std::string word(v1::Mode mode);

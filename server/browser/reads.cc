@@ -33,8 +33,10 @@ constexpr std::string_view kReads[] = {
     "/subak.v1.JobService/ListQueue",
     "/subak.v1.JobService/ListClaims",
     "/subak.v1.JobService/ExplainJob",
+    "/subak.v1.JobService/GetJobHistory",
     "/subak.v1.UsageService/ReportUsage",
     "/subak.v1.UsageService/ListLedger",
+    "/subak.v1.UsageService/GetUsageHistory",
 };
 
 // Returns the pools' entries of the paths. Naming a message of each file links the file in.

@@ -69,6 +69,15 @@ class Commands(Service):
         self.ok("job", "cancel", second, "--reason", "enough")
         self.assertIn("cancelled", self.ok("job", "watch", second))
         self.assertIn(second, self.ok("job", "list", "--state", "done"))
+        past = self.ok("job", "history", second)
+        self.assertRegex(past, rf"created by loopback with 1 pod, queued; account {team}\n")
+        self.assertRegex(past, r"paused until a person releases it by loopback\n(.*\n)*.* queued by loopback\n")
+        self.assertRegex(past, r"ended while it waited by loopback: cancelled: enough\n$")
+        self.assertRegex(self.ok("job", "history", first), r"(?m)^attempt 1\n  .* started: GPUs held for 2 pods until ")
+        events = self.json("job", "history", second)["events"]
+        self.assertEqual(events[0]["kind"], "JOB_EVENT_KIND_CREATED")
+        self.assertEqual(len(self.json("job", "history", second, "--limit", "2")["events"]), 2)
+        self.assertEqual(len(self.ok("job", "history", second, "--output", "csv").splitlines()), 1 + len(events))
         self.fails(4, "job", "submit", "--cluster", cluster, "--account", "nobody", "--gpus", "1")
         share = {row["account"] + row["user"]: row for row in self.json("share", team)["rows"]}
         self.assertEqual(share[team]["heldMilligpu"], "16000")
@@ -298,13 +307,16 @@ class Commands(Service):
         self.assertRegex(out, r"from \d{4}-\d\d-\d\d \d\d:\d\d:\d\d CET to now \(\S+ \S+ CET\); \w")
         self.assertIn("UTC days", out)
         self.assertIn("RUNNING NOW", out)
+        out = self.ok("usage", "history", "--step", "4h")
+        self.assertRegex(out, r"FROM \(CET\) +USED HOURS +HELD HOURS +PLATFORM +QUOTA HOURS +AVERAGE GPUS")
+        self.assertIn(len(self.json("usage", "history", "--step", "4h")["steps"]), (6, 7))
         self.assertIn("FACT", self.ok("usage", "ledger", "--limit", "5"))
         self.assertIn("every balance is the sum of its rows", self.ok("usage", "verify"))
         self.assertEqual(self.json("usage", "verify")["drift"]["gpuSeconds"], "0")
 
     def test_every_list_in_every_form(self):
         for command in (["status"], ["account", "tree"], ["share"], ["queue"], ["queue", "--would"], ["claims"], ["plan"], ["job", "list"],
-                        ["cluster", "list"], ["audit"], ["usage", "report"], ["usage", "ledger"]):  # fmt: skip
+                        ["cluster", "list"], ["audit"], ["usage", "report"], ["usage", "history"], ["usage", "ledger"]):  # fmt: skip
             self.json(*command)
             for form in ("table", "wide", "yaml", "csv"):
                 self.ok(*command, "--output", form)

@@ -1,6 +1,7 @@
 // A stored fact: the first byte is its kind, the rest its body. What is decoded has one encoding,
 // which decodes as the same, in bytes and in text.
 #include "core/stored_size.h"
+#include "engine/derive/history/job_history.h"
 #include "model/fact.h"
 #include "server/codec/codec.h"
 #include "tests/fuzz/common/fuzz.h"
@@ -8,6 +9,24 @@
 namespace {
 
 std::string text_of(const subak::fact::Body& body) { return subak::fact_to_text({1, 1, body}); }
+
+subak::JobId job_of(const auto& fact) {
+  if constexpr (requires { subak::JobId(fact.job); }) {
+    return fact.job;
+  } else if constexpr (requires { subak::JobId(fact.id); }) {
+    return subak::JobId(fact.id);
+  } else {
+    return {};
+  }
+}
+
+// Each event of a fact has a sentence.
+void check_history(const subak::fact::Body& body) {
+  subak::derive::JobHistory history(std::visit([](const auto& f) { return job_of(f); },
+                                               static_cast<const subak::fact::Kinds&>(body)));
+  history.add({1, 1, body});
+  for (const subak::derive::JobEvent& event : history.events()) assert(!event_text(event).empty());
+}
 
 }  // namespace
 
@@ -34,5 +53,6 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   assert(text_of(*again) == text);
   const auto read = fact_from_text(text);
   assert(read.ok() && text_of(read->body) == text);
+  check_history(*body);
   return 0;
 }

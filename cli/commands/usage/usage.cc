@@ -149,6 +149,7 @@ void add_verify(Command usage) {
 void add_usage(Command root) {
   Command usage = root.add("usage", "who used which GPUs for how long");
   add_usage_report(usage);
+  add_usage_history(usage);
   add_ledger(usage);
   add_verify(usage);
   add_usage_statement(usage);

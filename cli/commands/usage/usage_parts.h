@@ -65,5 +65,7 @@ Failure no_price(const std::string& product, const std::string& profile, const s
 // Adds `subak usage report` (usage_report.cc) and `subak usage statement` (usage_statement.cc).
 void add_usage_report(Command usage);
 void add_usage_statement(Command usage);
+// Adds `subak usage history` (cli/commands/history/usage_history.cc).
+void add_usage_history(Command usage);
 
 }  // namespace subak::cli

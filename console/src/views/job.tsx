@@ -8,6 +8,7 @@ import { useRead } from "../read";
 import { refine } from "../route";
 import { Column, Table } from "../table";
 import { count, duration, gpus, instant, int, maskText, millis, plural, relative, sentence, shown, time, word } from "../text";
+import { JobHistory } from "./history";
 import { accountHref, Ranking } from "./ranking";
 import { Timeline } from "./timeline";
 
@@ -258,6 +259,7 @@ export function JobView({ id, query }: { id: string; query: URLSearchParams }) {
           <div>
             {waits ? <Waiting answer={answer} open={open} now={now} /> : null}
             <Pods job={job} now={now} />
+            <JobHistory id={id} state={`${job.state} ${job.attempt ?? 0}`} now={now} />
           </div>
           <div>
             <h2>Timeline</h2>

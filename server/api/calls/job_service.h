@@ -66,6 +66,10 @@ class JobService final : public v1::JobService::CallbackService {
   // RESOURCE_EXHAUSTED.
   Reactor* ExplainJob(Context* context, const v1::ExplainJobRequest* in,
                       v1::Explanation* out) override;
+  // Returns a page of the job's history (server/api/history/job_past.h). The page token is the
+  // number of the last fact that the previous page read.
+  Reactor* GetJobHistory(Context* context, const v1::GetJobHistoryRequest* in,
+                         v1::GetJobHistoryResponse* out) override;
 
   Shared& shared_;
 };

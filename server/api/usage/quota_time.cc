@@ -1,6 +1,7 @@
 #include "server/api/usage/quota_time.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "core/account_path.h"
 #include "core/must.h"
@@ -38,6 +39,13 @@ QuotaTime::QuotaTime(const AccountTree& tree, TimeMs now, TimeMs from_ms, TimeMs
     for (const AccountId child : node.children) account.below += tree.node(child).quota_total;
     must(account.quota() == node.quota_total, "a quota is the account's own or its children's");
   }
+}
+
+QuotaTime::QuotaTime(const AccountTree& tree, TimeMs now, TimeMs from_ms, TimeMs to_ms,
+                     DurationMs step_ms, std::string account)
+    : QuotaTime(tree, now, from_ms, to_ms, UsagePeriod::kAll) {
+  step_ms_ = step_ms;
+  only_ = std::move(account);
 }
 
 std::optional<Error> QuotaTime::revert(const AuditEntry& entry) {
@@ -116,16 +124,24 @@ void QuotaTime::set_own(const std::string& path, std::optional<MilliGpu> own, Ti
   }
 }
 
+std::pair<std::int64_t, TimeMs> QuotaTime::period_of(TimeMs t) const {
+  if (step_ms_ > 0) {
+    const std::int64_t step = (t - from_ms_) / step_ms_;
+    return {step, from_ms_ + (step + 1) * step_ms_};
+  }
+  if (period_ == UsagePeriod::kAll) return {-1, to_ms_};
+  return {first_day_of(period_, utc_day_of(t)), period_end(period_, t)};
+}
+
 void QuotaTime::add_up(Account& account, TimeMs t) {
   const TimeMs to = std::min(account.until_ms, to_ms_);
   TimeMs from = std::max(t, from_ms_);
   account.until_ms = std::min(account.until_ms, t);
-  if (account.quota() == 0) return;
+  if (account.quota() == 0 || (step_ms_ > 0 && account.name != only_)) return;
   while (from < to) {
-    const TimeMs end = period_ == UsagePeriod::kAll ? to : std::min(to, period_end(period_, from));
-    const std::int64_t day =
-        period_ == UsagePeriod::kAll ? -1 : first_day_of(period_, utc_day_of(from));
-    sums_[{account.name, day}] += GpuTime::of(account.quota(), end - from);
+    const auto [number, period_end] = period_of(from);
+    const TimeMs end = std::min(to, period_end);
+    sums_[{account.name, number}] += GpuTime::of(account.quota(), end - from);
     from = end;
   }
 }

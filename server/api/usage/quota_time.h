@@ -34,6 +34,11 @@ class QuotaTime {
   // of the time from `from_ms` to `to_ms`, but at most to `now`.
   QuotaTime(const AccountTree& tree, TimeMs now, TimeMs from_ms, TimeMs to_ms, UsagePeriod period);
 
+  // Does the same for one account, by its present path, in steps from `from_ms` on. The number in
+  // each Key is then the index of a step instead of a day.
+  QuotaTime(const AccountTree& tree, TimeMs now, TimeMs from_ms, TimeMs to_ms, DurationMs step_ms,
+            std::string account);
+
   // Reverts one entry of the audit log. The entries must come newest first, without gaps. Entries
   // that are no edits of an account have no effect. Returns an error if the entry cannot be read.
   std::optional<Error> revert(const AuditEntry& entry);
@@ -63,6 +68,8 @@ class QuotaTime {
   // Sets the account's own quota for the time before `t`, and changes the quotas of the accounts
   // above it accordingly.
   void set_own(const std::string& path, std::optional<MilliGpu> own, TimeMs t);
+  // Returns the number of the period with this instant, for the Key, and the end of the period.
+  std::pair<std::int64_t, TimeMs> period_of(TimeMs t) const;
   // Adds the account's quota x time from `t` to Account::until_ms to the sums.
   void add_up(Account& account, TimeMs t);
   // Returns the present path of an account that had this path.
@@ -71,6 +78,9 @@ class QuotaTime {
 
   const TimeMs now_, from_ms_, to_ms_;
   const UsagePeriod period_;
+  // With steps: their length, and the only account that is summed. step_ms_ is 0 without steps.
+  DurationMs step_ms_ = 0;
+  std::string only_;
   std::map<std::string, Account> accounts_;
   // The reverted moves, newest first: the paths before and after.
   std::vector<std::pair<std::string, std::string>> moves_;

@@ -43,21 +43,6 @@ Range get_range(Check& check, const Request& in) {
   return range;
 }
 
-// Finds the ids of an account and all below it, also of removed accounts, since their rows stay.
-std::optional<Error> find_payers(const Engine& engine, const std::string& account,
-                                 std::vector<AccountId>* payers) {
-  if (account.empty()) return std::nullopt;
-  const AccountTree& tree = engine.accounts();
-  for (std::uint32_t i = 1; i < tree.next_id().value; ++i) {
-    const AccountId id(i);
-    if (tree.exists(id) && is_path_within(tree.node(id).spec.path, account)) {
-      payers->push_back(id);
-    }
-  }
-  if (!payers->empty()) return std::nullopt;
-  return Error{ErrorCode::kNotFound, "account", account, "there is no such account"};
-}
-
 struct Report {
   Call call;
   const v1::ReportUsageRequest* in;

@@ -41,6 +41,11 @@ class UsageService final : public v1::UsageService::CallbackService {
   // takes longer.
   Reactor* VerifyUsage(Context* context, const v1::VerifyUsageRequest* in,
                        v1::VerifyUsageResponse* out) override;
+  // Sums the usage and the quota of an account in steps (server/api/history/usage_steps.h). It
+  // reads the account's ledger rows from the begin of the first step on, in parts, so that other
+  // callers get their turns.
+  Reactor* GetUsageHistory(Context* context, const v1::GetUsageHistoryRequest* in,
+                           v1::GetUsageHistoryResponse* out) override;
 
   Shared& shared_;
 };

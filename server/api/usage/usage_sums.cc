@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "core/account_path.h"
 #include "model/product.h"
 #include "server/codec/day_sums.h"
 
@@ -65,6 +66,20 @@ std::vector<RunningUsage> running_usage(const Engine& engine, const UsageColumns
 UsageColumns columns_of(const v1::ReportUsageRequest& in) {
   return {period_of(in),   in.by_product(),   in.by_profile(),
           in.by_cluster(), in.by_namespace(), in.by_job()};
+}
+
+std::optional<Error> find_payers(const Engine& engine, const std::string& account,
+                                 std::vector<AccountId>* payers) {
+  if (account.empty()) return std::nullopt;
+  const AccountTree& tree = engine.accounts();
+  for (std::uint32_t i = 1; i < tree.next_id().value; ++i) {
+    const AccountId id(i);
+    if (tree.exists(id) && is_path_within(tree.node(id).spec.path, account)) {
+      payers->push_back(id);
+    }
+  }
+  if (!payers->empty()) return std::nullopt;
+  return Error{ErrorCode::kNotFound, "account", account, "there is no such account"};
 }
 
 void UsageSums::add_booked(const DailyUsage& row) {

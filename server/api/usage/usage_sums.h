@@ -5,10 +5,12 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <tuple>
 #include <vector>
 
+#include "core/error.h"
 #include "engine/engine.h"
 #include "server/api/convert/convert.h"
 #include "server/codec/activity.h"
@@ -28,6 +30,12 @@ struct RunningUsage {
 std::vector<RunningUsage> running_usage(const Engine& engine, const UsageColumns& columns);
 // Returns the columns that the store must tell apart to answer the request.
 UsageColumns columns_of(const v1::ReportUsageRequest& in);
+
+// Finds the ids of an account and all accounts below it, in ascending order. Removed accounts count
+// too, since their rows stay. An empty path finds none, which stands for all accounts. Error: there
+// never was such an account.
+std::optional<Error> find_payers(const Engine& engine, const std::string& account,
+                                 std::vector<AccountId>* payers);
 
 // The sums of one report.
 class UsageSums {

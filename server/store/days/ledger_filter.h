@@ -2,11 +2,18 @@
 // thread changes the object.
 #pragma once
 
+#include <cstddef>
 #include <vector>
 
 #include "server/runtime/ports.h"
 
 namespace subak {
+
+namespace limits {
+// A query of the ledger for at most this many payers uses an index: it may look up the rows of each
+// payer. With more payers, a scan of the table costs less.
+inline constexpr std::size_t kMaxIndexedPayers = 200;
+}  // namespace limits
 
 class LedgerFilter {
  public:

@@ -4,6 +4,7 @@
 #include <string>
 #include <utility>
 
+#include "accounting/account.h"
 #include "server/codec/codec.h"
 #include "server/store/days/ledger_filter.h"
 #include "server/store/days/read_usage.h"
@@ -117,7 +118,10 @@ Result<std::vector<LedgerEntry>> SqliteReader::ledger(const LedgerQuery& query) 
   const auto first = last_seq_until(query.from_ms);
   if (!first.ok()) return first.error();
   const std::uint64_t after = std::max(*first, query.after_seq);
-  if (query.job && indexes_sound_ && *indexes_sound_) return ledger_of_job(query, after);
+  const bool has_indexes = indexes_sound_ && *indexes_sound_;
+  if (query.job && has_indexes) return ledger_of_job(query, after);
+  if (has_indexes && !query.payers.empty() && query.payers.size() <= limits::kMaxIndexedPayers)
+    return ledger_of_payers(query, after);
   LedgerRows rows(db_, seed_);
   if (auto error = rows.find(after)) return *error;
   const LedgerFilter filter(query);
@@ -130,23 +134,46 @@ Result<std::vector<LedgerEntry>> SqliteReader::ledger(const LedgerQuery& query) 
   return out;
 }
 
-Result<std::vector<LedgerEntry>> SqliteReader::ledger_of_job(const LedgerQuery& query,
-                                                             std::uint64_t after) {
+std::optional<Error> SqliteReader::add_ledger_rows(const LedgerQuery& query, std::uint64_t after,
+                                                   const char* key, std::uint64_t value,
+                                                   std::vector<LedgerEntry>& out) {
   Statement rows;
-  const std::string sql = "SELECT " + std::string(kLedgerColumns) +
-                          " FROM ledger WHERE job = ?2 AND seq > ?1 AND seq <= ?3 ORDER BY seq";
+  const std::string sql = "SELECT " + std::string(kLedgerColumns) + " FROM ledger WHERE " + key +
+                          " = ?2 AND seq > ?1 AND seq <= ?3 ORDER BY seq";
   if (!rows.prepare(db_, sql)) return unreadable_store(db_, db_.path());
   rows.bind(1, after);
-  rows.bind(2, query.job->value);
+  rows.bind(2, value);
   rows.bind(3, query.last_seq);
   const LedgerFilter filter(query);
-  std::vector<LedgerEntry> out;
-  while (out.size() < query.most && rows.step()) {
+  for (std::size_t found = 0; found < query.most && rows.step();) {
     auto entry = ledger_entry(rows, seed_);
     if (!entry) return damaged_row(db_.path(), "ledger", std::to_string(rows.number(0)));
-    if (filter.wants(entry->row)) out.push_back(std::move(*entry));
+    if (!filter.wants(entry->row)) continue;
+    out.push_back(std::move(*entry));
+    ++found;
   }
   if (rows.failed()) return unreadable_store(db_, db_.path());
+  return std::nullopt;
+}
+
+Result<std::vector<LedgerEntry>> SqliteReader::ledger_of_job(const LedgerQuery& query,
+                                                             std::uint64_t after) {
+  std::vector<LedgerEntry> out;
+  if (auto error = add_ledger_rows(query, after, "job", query.job->value, out)) return *error;
+  return out;
+}
+
+Result<std::vector<LedgerEntry>> SqliteReader::ledger_of_payers(const LedgerQuery& query,
+                                                                std::uint64_t after) {
+  std::vector<AccountId> payers = query.payers;
+  if (query.with_platform) payers.push_back(kPlatform);
+  std::vector<LedgerEntry> out;
+  for (const AccountId payer : payers) {
+    if (auto error = add_ledger_rows(query, after, "payer", payer.value, out)) return *error;
+  }
+  std::sort(out.begin(), out.end(),
+            [](const LedgerEntry& a, const LedgerEntry& b) { return a.seq < b.seq; });
+  if (out.size() > query.most) out.resize(query.most);
   return out;
 }
 

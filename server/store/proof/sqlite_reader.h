@@ -29,8 +29,9 @@ class SqliteReader final : public StoreReader {
   Result<Recovered> recover(FactSink& sink) override;
   Result<std::vector<Fact>> facts(std::uint64_t after_seq, std::size_t most) override;
   // Returns the ledger rows of facts that were made after query.from_ms and have a number above
-  // query.after_seq. It stops at query.most entries, or after the fact query.last_seq. A query for
-  // one job uses an index, if the indexes are sound; each other query scans the table.
+  // query.after_seq. It stops at query.most entries, or after the fact query.last_seq. If the
+  // indexes are sound, a query for one job or for at most limits::kMaxIndexedPayers payers uses an
+  // index. Each other query scans the table.
   Result<std::vector<LedgerEntry>> ledger(const LedgerQuery& query) override;
   // Needs memory for one sum of each group.
   Result<std::vector<DailyUsage>> daily_usage(const LedgerQuery& query) override;
@@ -48,6 +49,12 @@ class SqliteReader final : public StoreReader {
   std::optional<Error> recover_checkpoint(FactSink& sink, Recovered& out, std::uint32_t& anchor);
   std::optional<Error> recover_tail(FactSink& sink, Recovered& out, std::uint32_t anchor);
   Result<std::vector<LedgerEntry>> ledger_of_job(const LedgerQuery& query, std::uint64_t after);
+  Result<std::vector<LedgerEntry>> ledger_of_payers(const LedgerQuery& query, std::uint64_t after);
+  // Adds the rows after the fact `after` for which the column `key` has this value and the filter
+  // wants, at most query.most.
+  std::optional<Error> add_ledger_rows(const LedgerQuery& query, std::uint64_t after,
+                                       const char* key, std::uint64_t value,
+                                       std::vector<LedgerEntry>& out);
   // Returns the number of the last fact that was made at or before `t`. Each ledger row whose
   // interval ends after `t` was written by a later fact.
   Result<std::uint64_t> last_seq_until(TimeMs t);

@@ -2,6 +2,9 @@
 // store reads the sums of days, and the rows of the last day, which are in no sum yet. The figures
 // are compared with the sum of the rows.
 //
+// And the history of a team of 20 accounts over the same days, in steps of an hour, which reads the
+// rows of these accounts by the index of payers.
+//
 // SUBAK_BENCH_LEDGER_ROWS: how many rows the first 49 days have. The default is 1,000,000, so that
 // the bench takes seconds; 10,000,000 rows take minutes and 4 GB of disk. A report reads the same
 // sums of days with either number. The last day always has the 200,000 rows that one of 50 days has
@@ -9,12 +12,14 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
 #include <map>
+#include <memory>
 #include <random>
 #include <string>
 #include <tuple>
@@ -22,7 +27,10 @@
 #include <vector>
 
 #include "engine/engine.h"
+#include "server/api/history/history_limits.h"
+#include "server/api/history/usage_steps.h"
 #include "server/api/usage/usage_sums.h"
+#include "server/store/proof/sqlite_reader.h"
 #include "server/store/sqlite/sqlite_store.h"
 #include "tests/bench/row.h"
 
@@ -36,6 +44,7 @@ constexpr std::int64_t kDays = 50;
 constexpr TimeMs kStart = 20'000 * kDayMs;  // 2024-10-04
 constexpr std::int64_t kOpenRows = 200'000;
 constexpr int kReports = 5;
+constexpr std::size_t kTeam = 20;
 
 [[noreturn]] void fail(const std::string& what) {
   std::fprintf(stderr, "bench_usage: %s\n", what.c_str());
@@ -51,7 +60,7 @@ using Key = std::tuple<std::string, std::string, std::int64_t>;
 
 class Ledger1000 {
  public:
-  explicit Ledger1000(const std::string& path) {
+  explicit Ledger1000(const std::string& path) : path_(path) {
     auto store = open_sqlite_store({.path = path, .check = false});
     if (!store.ok()) fail(store.error().message());
     store_ = std::move(*store);
@@ -106,6 +115,35 @@ class Ledger1000 {
     compare(out);
     return ms;
   }
+  // In milliseconds of processor time.
+  double history() {
+    const auto reader = std::move(
+        *SqliteReader::open(path_, kFactVersion, std::make_shared<std::atomic<bool>>(true)));
+    const bench::Stopwatch reading;
+    LedgerQuery query;
+    query.from_ms = kStart;
+    query.to_ms = kStart + kDays * kDayMs;
+    query.payers.assign(leaves_.begin(), leaves_.begin() + kTeam);
+    query.with_platform = true;
+    query.most = limits::kLedgerRowsPerTurn;
+    api::UsageSteps steps(query.from_ms, query.to_ms, kHourMs, query.payers);
+    for (query.after_seq = 0; query.after_seq < seq_; query.after_seq = query.last_seq) {
+      query.last_seq = query.after_seq + 4 * limits::kLedgerFactsPerTurn;
+      const auto rows = reader->ledger(query);
+      if (!rows.ok()) fail(rows.error().message());
+      for (const LedgerEntry& entry : *rows) steps.add(entry.row);
+    }
+    const double ms = reading.ns() / 1e6;
+    GpuTime got, want;
+    for (std::size_t i = 0; i < steps.size(); ++i) got += steps[i].used + steps[i].held;
+    for (std::size_t i = 0; i < kTeam; ++i) {
+      for (const auto& [key, amount] : want_) {
+        if (std::get<0>(key) == "a" + std::to_string(i)) want += amount;
+      }
+    }
+    if (got != want) fail("the history is not the sum of the rows");
+    return ms;
+  }
 
  private:
   Fact row(std::int64_t day) {
@@ -138,6 +176,7 @@ class Ledger1000 {
     if (got != want_) fail("the report is not the sum of the rows");
   }
 
+  const std::string path_;
   std::unique_ptr<Store> store_;
   Engine engine_;
   std::vector<AccountId> leaves_;
@@ -174,6 +213,11 @@ void run() {
     std::fprintf(stderr, "usage report: median %.0f ms, longest %.0f\n", ms[kReports / 2],
                  ms.back());
     bench::row("usage_report_ms", ms[kReports / 2], "ms");
+    for (double& one : ms) one = ledger.history();
+    std::sort(ms.begin(), ms.end());
+    std::fprintf(stderr, "usage history: median %.0f ms, longest %.0f\n", ms[kReports / 2],
+                 ms.back());
+    bench::row("usage_history_ms", ms[kReports / 2], "ms");
   }
   fs::remove_all(folder);
 }

@@ -51,6 +51,13 @@ class World {
       EXPECT_FALSE(quotas.revert(*entry));
     return quotas.finish();
   }
+  std::map<QuotaTime::Key, GpuTime> steps(const std::string& account, TimeMs from, TimeMs to,
+                                          DurationMs step) const {
+    QuotaTime quotas(engine_.accounts(), now_, from, to, step, account);
+    for (auto entry = log_.rbegin(); entry != log_.rend() && entry->time_ms >= from; ++entry)
+      EXPECT_FALSE(quotas.revert(*entry));
+    return quotas.finish();
+  }
   std::map<QuotaTime::Key, GpuTime> naive(TimeMs from, TimeMs to, UsagePeriod period) const {
     std::map<QuotaTime::Key, GpuTime> sums;
     for (const Piece& piece : pieces_) {
@@ -198,6 +205,30 @@ TEST(QuotaTime, IsTheQuotaOfEachInstant) {
   EXPECT_GT(moves, 80);
   EXPECT_GT(removals, 50);
   EXPECT_GT(sums, 1000);
+}
+
+TEST(QuotaTime, StepsOfOneAccountAddUpToItsQuota) {
+  int compared = 0;
+  for (std::uint64_t seed = 1; seed <= 20; ++seed) {
+    World world(seed);
+    for (int i = 0; i < 120; ++i) world.step();
+    const TimeMs from = kBegin + static_cast<DurationMs>(world.below(60)) * kDayMs + 12345;
+    const DurationMs step = static_cast<DurationMs>(1 + world.below(900)) * kMinuteMs;
+    const TimeMs to = from + 60 * step + 77;
+    const auto steps = world.steps("a", from, to, step);
+    for (std::int64_t i = 0; i <= 60; ++i) {
+      const TimeMs begin = from + i * step;
+      const auto naive = world.naive(begin, std::min(begin + step, to), UsagePeriod::kAll);
+      const auto expected = naive.find({"a", -1});
+      const auto computed = steps.find({"a", i});
+      ASSERT_EQ(computed == steps.end() ? GpuTime() : computed->second,
+                expected == naive.end() ? GpuTime() : expected->second)
+          << seed << " " << i;
+      compared += computed == steps.end() ? 0 : 1;
+    }
+    for (const auto& [key, amount] : steps) EXPECT_EQ(key.first, "a");
+  }
+  EXPECT_GT(compared, 200);
 }
 
 TEST(QuotaTime, AnEntryThatCannotBeReadIsAnError) {

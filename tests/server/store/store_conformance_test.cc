@@ -1,6 +1,7 @@
 // What every store must do, asked of each: the file and the database.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <atomic>
 #include <functional>
 #include <memory>
@@ -131,6 +132,56 @@ TEST_P(StoreConformance, LedgerPagesByTimeAccountAndJob) {
   query = {};
   query.job = JobId(ClusterId(1), 50);
   ASSERT_EQ(read->ledger(query)->size(), 1u);
+}
+
+TEST_P(StoreConformance, LedgerOfPayersIsInTheOrderOfTheFacts) {
+  auto store = open();
+  std::vector<Fact> facts;
+  for (std::uint64_t seq = 1; seq <= 60; ++seq) {
+    const auto end = static_cast<TimeMs>(seq * 100);
+    facts.push_back(charged(seq, end - 150, end));
+    LedgerRow& row = std::get<fact::Charged>(facts.back().body).row;
+    row.holder = AccountId(static_cast<std::uint32_t>(5 + seq % 4));
+    row.payer = seq % 5 == 0 ? kPlatform : row.holder;
+  }
+  ASSERT_FALSE(store->commit(facts));
+  const auto read = reader(*store);
+  const auto numbers = [&](const LedgerQuery& query) {
+    std::vector<std::uint64_t> seqs;
+    const auto rows = read->ledger(query);
+    for (const LedgerEntry& entry : *rows) seqs.push_back(entry.seq);
+    return seqs;
+  };
+  // The naive answer: a filter of all rows.
+  const auto all = read->ledger({});
+  const auto naive = [&](const LedgerQuery& query) {
+    std::vector<std::uint64_t> seqs;
+    for (const LedgerEntry& entry : *all) {
+      const auto has = [&](AccountId id) {
+        return std::find(query.payers.begin(), query.payers.end(), id) != query.payers.end();
+      };
+      const bool by_platform =
+          query.with_platform && entry.row.payer == kPlatform && has(entry.row.holder);
+      const bool in_time = entry.seq > query.after_seq && entry.seq <= query.last_seq;
+      if (in_time && (has(entry.row.payer) || by_platform) && seqs.size() < query.most)
+        seqs.push_back(entry.seq);
+    }
+    return seqs;
+  };
+  LedgerQuery query;
+  query.payers = {AccountId(5), AccountId(7)};
+  EXPECT_EQ(numbers(query), naive(query));
+  query.with_platform = true;
+  EXPECT_EQ(numbers(query), naive(query));
+  EXPECT_EQ(numbers(query).size(), 30u);
+  query.most = 7;
+  EXPECT_EQ(numbers(query), naive(query));
+  query.after_seq = 11;
+  query.last_seq = 25;
+  EXPECT_EQ(numbers(query), naive(query));
+  query.payers.clear();
+  for (std::uint32_t id = 5; id < 5 + 300; ++id) query.payers.push_back(AccountId(id));
+  EXPECT_EQ(numbers(query), naive(query)) << "more payers than an index serves";
 }
 
 TEST_P(StoreConformance, DailyUsageCutsAtMidnightAndSumsToTheLedger) {

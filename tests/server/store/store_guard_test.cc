@@ -260,22 +260,27 @@ TEST_F(StoreGuardTest, ALargeStoreIsProvedBesideItsUse) {
   }
 }
 
-// Until its indexes are proved, a job's rows are found without them, and the same.
-TEST_F(StoreGuardTest, RowsOfAJobWithAndWithoutTheIndex) {
+// Until its indexes are proved, the rows of a job or payer are found without them, and the same.
+TEST_F(StoreGuardTest, RowsWithAndWithoutTheIndexes) {
   made();
-  LedgerQuery query;
-  query.job = JobId(ClusterId(1), 1);
+  LedgerQuery of_job, of_payer;
+  of_job.job = JobId(ClusterId(1), 1);
   const auto sound = std::make_shared<std::atomic<bool>>(true);
   const auto plain = std::move(*SqliteReader::open(path_, kFactVersion));
   const auto indexed = std::move(*SqliteReader::open(path_, kFactVersion, sound));
-  const auto a = plain->ledger(query), b = indexed->ledger(query);
-  ASSERT_TRUE(a.ok() && b.ok());
-  ASSERT_FALSE(a->empty());
-  ASSERT_EQ(a->size(), b->size());
-  for (std::size_t i = 0; i < a->size(); ++i) EXPECT_EQ((*a)[i].row, (*b)[i].row);
+  of_payer.payers = {plain->ledger({})->front().row.payer};
+  for (const LedgerQuery& query : {of_job, of_payer}) {
+    const auto a = plain->ledger(query), b = indexed->ledger(query);
+    ASSERT_TRUE(a.ok() && b.ok());
+    ASSERT_FALSE(a->empty());
+    ASSERT_EQ(a->size(), b->size());
+    for (std::size_t i = 0; i < a->size(); ++i) EXPECT_EQ((*a)[i].row, (*b)[i].row);
+  }
   sql(path_, "UPDATE ledger SET milligpu = milligpu + 1");
-  EXPECT_FALSE(plain->ledger(query).ok());
-  EXPECT_FALSE(indexed->ledger(query).ok());
+  for (const LedgerQuery& query : {of_job, of_payer}) {
+    EXPECT_FALSE(plain->ledger(query).ok());
+    EXPECT_FALSE(indexed->ledger(query).ok());
+  }
 }
 
 TEST_F(StoreGuardTest, MissingRowsAreNoticed) {

@@ -1,0 +1,51 @@
+// Adds up usage in steps of equal length. The sums are exact.
+// Units: milli-GPU x ms. Threads: one at a time.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "accounting/ledger.h"
+#include "core/ids.h"
+#include "core/quantity.h"
+
+namespace subak::api {
+
+// The steps [from + i x step, from + (i + 1) x step), the last of which ends at `to`.
+class UsageSteps {
+ public:
+  // The usage in one step, as v1::UsageStep.
+  struct Sums {
+    GpuTime used, held, platform;
+  };
+
+  // `to_ms` must be after `from_ms`, and `step_ms` above 0. `payers`: the accounts, sorted; empty:
+  // all accounts.
+  UsageSteps(TimeMs from_ms, TimeMs to_ms, DurationMs step_ms, std::vector<AccountId> payers);
+
+  // Adds a row of the ledger, divided at the ends of steps. A row with `booked_ms` counts as a
+  // whole in one step (LedgerRow::counts_from()).
+  void add(const LedgerRow& row);
+  // Adds usage that has no row yet: `milligpu` of `payer` in [from_ms, to_ms).
+  void add(AccountId payer, UsageState state, MilliGpu milligpu, TimeMs from_ms, TimeMs to_ms);
+
+  std::size_t size() const { return sums_.size(); }
+  const Sums& operator[](std::size_t i) const { return sums_[i]; }
+  TimeMs from_ms(std::size_t i) const { return from_ms_ + static_cast<std::int64_t>(i) * step_ms_; }
+  TimeMs to_ms(std::size_t i) const;
+
+ private:
+  bool is_payer(AccountId id) const;
+  void divide(GpuTime Sums::*sum, MilliGpu milligpu, TimeMs from_ms, TimeMs to_ms);
+  std::size_t step_of(TimeMs t) const {
+    return static_cast<std::size_t>((t - from_ms_) / step_ms_);
+  }
+
+  const TimeMs from_ms_, to_ms_;
+  const DurationMs step_ms_;
+  const std::vector<AccountId> payers_;
+  std::vector<Sums> sums_;
+};
+
+}  // namespace subak::api
