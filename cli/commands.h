@@ -25,6 +25,7 @@ void add_audit(Command root);
 void add_policy(Command root);
 void add_admin(Command root);
 void add_sim(Command root);
+void add_replay(Command root);
 void add_migrate(Command root);
 void add_install(Command root);
 void add_preflight(Command root);

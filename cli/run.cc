@@ -52,6 +52,7 @@ void add_commands(Command root, const Parser& parser, Program program) {
   add_preflight(root);
   add_uninstall(root);
   add_sim(root);
+  add_replay(root);
   add_migrate(root);
   add_completion(root, parser);
   add_complete(root);
