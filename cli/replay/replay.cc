@@ -46,16 +46,16 @@ void line(Session& s, const std::string& name, const std::string& value) {
 }
 
 // Fills the report with the first difference, or with the one decision of a command.
-void put_turn(const Replayed& done, v1::ReplayReport& out) {
+void put_pass(const Replayed& done, v1::ReplayReport& out) {
   out.set_fact(fact_to_text(done.fact));
   *out.mutable_time() = to_timestamp(done.fact.time_ms);
-  out.set_turn_begin(done.begin);
-  out.set_turn_end(done.end);
+  out.set_pass_begin(done.begin);
+  out.set_pass_end(done.end);
   out.set_stored(done.stored);
   out.set_replayed(done.replayed);
 }
 
-// Adds why the job waited in the state before the turn.
+// Adds why the job waited in the state before the pass.
 void put_reasons(const Replay& replay, const Replayed& done, v1::ReplayReport& out) {
   const Engine* const before = replay.before();
   if (before == nullptr || !done.job) return;
@@ -69,7 +69,7 @@ void put_reasons(const Replay& replay, const Replayed& done, v1::ReplayReport& o
 
 void print_reasons(Session& s, const v1::ReplayReport& report) {
   if (report.job_id().empty()) return;
-  s.out() << "\nbefore this turn, job " << report.job_id() << " had "
+  s.out() << "\nbefore this pass, job " << report.job_id() << " had "
           << (report.position() == 0 ? "no position in the queue"
                                      : "position " + std::to_string(report.position()))
           << '\n';
@@ -85,16 +85,16 @@ void print_reasons(Session& s, const v1::ReplayReport& report) {
 
 std::string or_none(const std::string& fact) { return fact.empty() ? "no fact" : fact; }
 
-void print_turn(Session& s, const v1::ReplayReport& report) {
+void print_pass(Session& s, const v1::ReplayReport& report) {
   line(s, "fact", report.fact());
   if (report.same()) {
-    line(s, "turn",
-         "facts " + std::to_string(report.turn_begin()) + " to " +
-             std::to_string(report.turn_end()) + " of " + exact_time_text(report.time()));
+    line(s, "pass",
+         "facts " + std::to_string(report.pass_begin()) + " to " +
+             std::to_string(report.pass_end()) + " of " + exact_time_text(report.time()));
     line(s, "same", "yes: a pass in the state before makes the same facts");
   } else {
-    line(s, "same", "no: a pass in no state before it makes the stored facts");
-    line(s, "nearest", "a turn from fact " + std::to_string(report.turn_begin()) + " on");
+    line(s, "same", "no: no pass in a state before it makes the stored facts");
+    line(s, "nearest", "a pass from fact " + std::to_string(report.pass_begin()) + " on");
     line(s, "stored", or_none(report.stored()));
     line(s, "replayed", or_none(report.replayed()));
   }
@@ -113,9 +113,9 @@ int replay_one(Session& s, const ReplayCommand& o) {
   }
   v1::ReplayReport report;
   report.set_same(done->verdict == ReplayVerdict::kSame);
-  put_turn(*done, report);
+  put_pass(*done, report);
   put_reasons(replay, *done, report);
-  s.show_text(report, [&] { print_turn(s, report); });
+  s.show_text(report, [&] { print_pass(s, report); });
   return report.same() ? kExitDone : kExitRefused;
 }
 
@@ -147,7 +147,7 @@ int replay_range(Session& s, const ReplayCommand& o) {
         ++skipped;
       } else {
         report.set_same(false);
-        put_turn(*done, report);
+        put_pass(*done, report);
         put_reasons(replay, *done, report);
       }
     }
@@ -158,7 +158,7 @@ int replay_range(Session& s, const ReplayCommand& o) {
     line(s, "decisions",
          std::to_string(same) + " came out the same, " + std::to_string(skipped) +
              " were made by other inputs than passes");
-    if (!report.same()) print_turn(s, report);
+    if (!report.same()) print_pass(s, report);
   });
   return report.same() ? kExitDone : kExitRefused;
 }

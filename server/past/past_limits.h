@@ -19,9 +19,9 @@ inline constexpr std::size_t kPastFactsAtOnce = 10'000;
 // The longest text of a moment, in bytes. A longer one is refused.
 inline constexpr std::size_t kMaxMomentBytes = 64;
 // How many facts a replay reads around one decision: those of the same time before it, and the
-// facts of its turn. If there are more, the replay is refused.
+// facts of its pass. If there are more, the replay is refused.
 inline constexpr std::size_t kMaxReplayFacts = 1'000'000;
-// At how many places a replay tries to begin a turn. If it needs more, the replay is refused.
+// At how many places a replay tries to begin a pass. If it needs more, the replay is refused.
 inline constexpr std::size_t kMaxReplayStarts = 1'000;
 
 }  // namespace subak::limits

@@ -58,7 +58,7 @@ bool is_only_of_pass(const std::vector<Fact>& facts) {
   return is_decision(fact);
 }
 
-// Returns the index at which the turn of the last fact can begin first.
+// Returns the index at which the pass of the last fact can begin first.
 std::size_t first_start(const std::vector<Fact>& facts) {
   std::size_t at = facts.size() - 1;
   while (at > 0 && !is_never_of_pass(facts[at - 1])) --at;
@@ -141,7 +141,7 @@ Result<Replayed> Replay::fact(std::uint64_t seq) {
   if (facts.size() - at > limits::kMaxReplayStarts) {
     return Error{ErrorCode::kExhausted, "decision", std::to_string(seq),
                  "want a fact with at most " + std::to_string(limits::kMaxReplayStarts) +
-                     " places at which its turn can begin"};
+                     " places at which its pass can begin"};
   }
   const std::uint64_t base = std::max<std::uint64_t>(1, read->first - 1);
   const Result<bool> folded = fold_.to(base);

@@ -1,11 +1,11 @@
 // Decides a scheduling pass of the past again, and compares its facts with the stored ones.
 //
 // A pass is a function of the state, and its facts are consecutive and have one time. But facts do
-// not say where a turn begins. So a replay tries each place at which the turn of a fact can begin.
+// not say where a pass begins. So a replay tries each place at which the pass of a fact can begin.
 // These are the facts of the same time up to this fact, from the last fact on that no pass makes.
-// At each place it takes the state before, decides a pass, and compares all facts of the pass with the stored
-// ones. If they are equal at some place and include the fact, the decision is the same. If they
-// differ at every place, no pass made the stored facts (docs/design/0129).
+// At each place it takes the state before, decides a pass, and compares all facts of the pass with
+// the stored ones. If they are equal at some place and include the fact, the decision is the same.
+// If they differ at every place, no pass made the stored facts (docs/design/0129).
 //
 // Threads: one at a time.
 #pragma once
@@ -42,7 +42,7 @@ struct Replayed {
   Fact fact;
   // The job that the fact is about; 0: it is not about a job that a pass decides on.
   JobId job;
-  // The first and the last fact of the turn. For kDifferent, `begin` is the place at which the most
+  // The first and the last fact of the pass. For kDifferent, `begin` is the place at which the most
   // facts are equal, and `end` is the fact before the first difference.
   std::uint64_t begin = 0, end = 0;
   // For kDifferent: the stored fact and the replayed fact at the first difference, in text form.
@@ -58,13 +58,13 @@ class Replay {
   // `reader` must outlive the object.
   explicit Replay(StoreReader& reader) : reader_(reader), fold_(reader) {}
 
-  // Replays the turn of the fact `seq`. It is fast if `seq` never decreases from call to call. Each
+  // Replays the pass of the fact `seq`. It is fast if `seq` never decreases from call to call. Each
   // try costs O(state). kNotFound: there is no such fact. kPrecondition: the state before is gone,
   // or its order rule has a state that no fact stores. kExhausted: limits::kMaxReplayStarts or
   // limits::kMaxReplayFacts is reached. Other errors are those of the reader.
   Result<Replayed> fact(std::uint64_t seq);
 
-  // Returns the state before the turn that the last call of fact() replayed; nullptr if that call
+  // Returns the state before the pass that the last call of fact() replayed; nullptr if that call
   // failed. Valid until the next call.
   const Engine* before() const { return before_.get(); }
 

@@ -93,7 +93,7 @@ class Past(Service):
         fact, done = self.start_of(first, before)  # of the live store
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertIn("same:       yes", done.stdout)
-        self.assertIn(f"before this turn, job {first} had position 1", done.stdout)
+        self.assertIn(f"before this pass, job {first} had position 1", done.stdout)
         copy = os.path.join(self.folder.name, "copy.db")
         self.ok("admin", "backup", copy)
         whole = self.json("replay", "--from", "1", "--to", str(self.seq_of(waits)), "--state", copy)
@@ -101,7 +101,7 @@ class Past(Service):
         self.assertGreaterEqual(int(whole["decisionsSame"]), 1)
         one = self.json("replay", "--decision", str(fact), "--state", copy)
         self.assertEqual((one["same"], one["jobId"]), (True, first))
-        self.assertLessEqual(int(one["turnBegin"]), fact)
+        self.assertLessEqual(int(one["passBegin"]), fact)
         # A damaged row is refused, with its number.
         with sqlite3.connect(copy) as db:
             db.execute("UPDATE facts SET time_ms = time_ms + 1 WHERE seq = ?", (fact,))

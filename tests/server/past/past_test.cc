@@ -4,8 +4,11 @@
 #include <gtest/gtest.h>
 
 #include <chrono>
+#include <cstdio>
+#include <cstdlib>
 #include <future>
 #include <random>
+#include <span>
 #include <thread>
 
 #include "core/duration.h"
@@ -198,6 +201,38 @@ TEST_F(PastTest, ShowsTheStateOfAMoment) {
   EXPECT_EQ(ask(MomentTime{later}, &time_ms), digest_text(digest_at(last)));
   EXPECT_EQ(time_ms, later);
   EXPECT_NE(ask(last + 1).find("want a fact from 1 to"), std::string::npos);
+}
+
+// Prints how long random moments of a long history take. SUBAK_PAST_INPUTS sets its length (3000).
+TEST_F(PastTest, RandomMomentsOfALongHistory) {
+  const char* const text = std::getenv("SUBAK_PAST_INPUTS");
+  const History all = random_history({91, false}, text == nullptr ? 3000 : std::atoi(text));
+  auto store = open_sqlite_store({folder_.file("long.db")});
+  for (std::size_t at = 0; at < all.facts.size(); at += 10'000) {
+    const std::size_t count = std::min<std::size_t>(10'000, all.facts.size() - at);
+    ASSERT_FALSE((*store)->commit(std::span(all.facts).subspan(at, count)));
+  }
+  Past past({[&] { return all.facts.size(); }, limits::kPastKeptMs});
+  past.start(**store);
+  std::mt19937_64 random(5);
+  std::int64_t longest_ms = 0, all_ms = 0;
+  constexpr int kMoments = 10;
+  for (int i = 0; i < kMoments; ++i) {
+    const std::uint64_t seq = i == 0 ? all.facts.size() : 1 + random() % all.facts.size();
+    std::promise<std::uint64_t> shown;
+    PastRead read{seq, [&](PastState& state) { shown.set_value(state.engine().seq()); },
+                  [&](const std::optional<Error>&) { shown.set_value(0); }, nullptr};
+    const std::int64_t began_ms = SystemClock().monotonic_ms();
+    ASSERT_EQ(past.ask("ana", std::move(read)), Queued::kYes);
+    EXPECT_EQ(shown.get_future().get(), seq);
+    const std::int64_t ms = SystemClock().monotonic_ms() - began_ms;
+    longest_ms = std::max(longest_ms, ms);
+    all_ms += ms;
+  }
+  past.stop();
+  std::printf("%zu facts: the longest of %d moments took %lld ms, the mean %lld ms\n",
+              all.facts.size(), kMoments, static_cast<long long>(longest_ms),
+              static_cast<long long>(all_ms / kMoments));
 }
 
 TEST_F(PastTest, DropsAStateThatNobodyReads) {

@@ -52,7 +52,7 @@ TEST(Replay, EachDecisionComesOutTheSame) {
           << where << "\nstored   " << done->stored << "\nreplayed " << done->replayed;
       EXPECT_LE(done->begin, fact.seq);
       EXPECT_GE(done->end, fact.seq);
-      // The turn has all facts of the pass. It may begin with facts that an input before it made, if
+      // The replayed pass has all facts of the pass. It may begin with facts that an input before it made, if
       // a pass would have made them too: the rows of a day, or the end of a budget's period.
       const int pass = history.of_pass.at(fact.seq);
       EXPECT_EQ(history.of_pass.at(done->end), pass) << where;
