@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <cassert>
+#include <charconv>
 #include <chrono>
 #include <cstdint>
 #include <fstream>
@@ -27,7 +28,8 @@ namespace subak::cli {
 namespace {
 
 constexpr std::chrono::milliseconds kDeadline{60'000};
-constexpr std::chrono::hours kLongDeadline{6};  // for reading a whole ledger
+constexpr std::chrono::minutes kPastDeadline{30};  // for the facts up to an earlier moment
+constexpr std::chrono::hours kLongDeadline{6};     // for reading a whole ledger
 constexpr int kMaxAnswerBytes = 256 << 20;
 
 std::string read_file(const std::string& path, const char* flag) {
@@ -129,6 +131,8 @@ struct Client::Impl {
   std::map<std::string, Line> lines{};
   std::string
       sequence{};  // the last answer rests on it; a later read of another server must include it
+  std::string moment{};       // the calls are about it; empty: the present
+  std::int64_t shown_ms = 0;  // the moment of the last answer
 
   bool is_plain(const std::string& server) const { return is_loopback(server) && roots.empty(); }
   Line& line(const std::string& server);
@@ -136,13 +140,19 @@ struct Client::Impl {
   void prepare(grpc::ClientContext& context, std::chrono::system_clock::duration patience) const {
     context.set_deadline(std::chrono::system_clock::now() + patience);
     if (!token.empty()) context.AddMetadata("authorization", "Bearer " + token);
-    if (!sequence.empty() && servers.given().size() > 1)
+    if (!moment.empty()) {
+      context.AddMetadata("subak-at", moment);
+    } else if (!sequence.empty() && servers.given().size() > 1) {
       context.AddMetadata("subak-min-sequence", sequence);
+    }
   }
   void saw(const grpc::ClientContext& context) {
     const auto& trailer = context.GetServerTrailingMetadata();
     const auto it = trailer.find("subak-sequence");
     if (it != trailer.end()) sequence.assign(it->second.data(), it->second.size());
+    const auto time = trailer.find("subak-time");
+    if (time == trailer.end()) return;
+    std::from_chars(time->second.data(), time->second.data() + time->second.size(), shown_ms);
   }
   // Runs `one` with a connected channel of one of the servers.
   void ask(const std::function<Servers::Answer(Line&)>& one);
@@ -218,6 +228,13 @@ Client::Client(const ServerOptions& options) {
 Client::~Client() = default;
 
 void Client::be_patient_for(std::int64_t ms) { impl_->deadline = std::chrono::milliseconds(ms); }
+
+void Client::go_to(const std::string& moment) {
+  impl_->moment = moment;
+  impl_->deadline = kPastDeadline;
+}
+
+Client::Shown Client::shown() const { return {impl_->shown_ms, impl_->sequence}; }
 
 void Client::call(std::string_view method, const Message& request, Message& answer) {
   check_types(method, request, answer);

@@ -49,6 +49,17 @@ class Client {
   // fails, as if the service were unreachable.
   void be_patient_for(std::int64_t ms);
 
+  // Later calls are about an earlier moment: the number of a fact, or a time of RFC 3339. They may
+  // take long, since the service has to compute the state of that moment first.
+  void go_to(const std::string& moment);
+  // The moment that the last answer shows, in ms since 1970; 0: the present. `sequence`: the number
+  // of the last fact in the answer, or empty.
+  struct Shown {
+    std::int64_t time_ms = 0;
+    std::string sequence;
+  };
+  Shown shown() const;
+
   using Message = google::protobuf::Message;
   // Calls a method and fills `answer`. Throws Failure. The exit code of the Failure says whether
   // the service refused the call, was unreachable, or did not know a name.

@@ -25,6 +25,7 @@ void add_audit(Command root);
 void add_policy(Command root);
 void add_admin(Command root);
 void add_sim(Command root);
+void add_replay(Command root);
 void add_migrate(Command root);
 void add_install(Command root);
 void add_preflight(Command root);
@@ -57,6 +58,19 @@ struct WatchOptions {
 };
 // Adds --watch and --interval.
 void add_watch(Command& command, WatchOptions& options);
+
+// The option of a read that can show an earlier moment.
+struct MomentOptions {
+  // The number of a fact, or a time as instant_of() reads it. Empty: the present.
+  std::string at;
+};
+// Adds --at.
+void add_at(Command& command, MomentOptions& options);
+// Runs `draw` about the present, and again as `watch` says, or once about the moment of `at`. Then
+// it also prints which moment that is. Throws Failure (usage) if both options are set, or if the
+// moment has another form.
+int draw_at(Session& session, const MomentOptions& at, const WatchOptions& watch,
+            const std::function<void()>& draw);
 
 // The reason that every edit writes to the audit log, and the id that makes a retry safe.
 struct EditOptions {

@@ -4,6 +4,7 @@
 
 #include "cli/commands.h"
 #include "cli/text/failure.h"
+#include "cli/text/words.h"
 
 namespace subak::cli {
 namespace {
@@ -51,6 +52,7 @@ void add_commands(Command root, const Parser& parser, Program program) {
   add_preflight(root);
   add_uninstall(root);
   add_sim(root);
+  add_replay(root);
   add_migrate(root);
   add_completion(root, parser);
   add_complete(root);
@@ -103,6 +105,25 @@ void add_watch(Command& command, WatchOptions& options) {
   command.flag("--watch", options.watch,
                "show it again every --interval seconds, until interrupted");
   command.option("--interval", options.interval, "seconds between two updates", "S");
+}
+
+void add_at(Command& command, MomentOptions& options) {
+  command.option("--at", options.at,
+                 "show an earlier moment: the state after this fact number, or at this time",
+                 "TIME|SEQ");
+}
+
+int draw_at(Session& session, const MomentOptions& at, const WatchOptions& watch,
+            const std::function<void()>& draw) {
+  if (at.at.empty()) return repeat(session, watch.seconds(), draw);
+  if (watch.watch)
+    throw usage_failure("--watch: an earlier moment does not change", "use --at or --watch");
+  const bool is_seq = at.at.find_first_not_of("0123456789") == std::string::npos;
+  session.client().go_to(is_seq ? at.at : exact_time_text(instant_of(at.at, "--at", now_ms())));
+  draw();
+  const Client::Shown shown = session.client().shown();
+  session.say("as of " + time_text(to_timestamp(shown.time_ms)) + ", after fact " + shown.sequence);
+  return kExitDone;
 }
 
 void add_reason(Command& command, EditOptions& options) {

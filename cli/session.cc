@@ -131,6 +131,11 @@ void Session::show_one_of_many(const google::protobuf::Message& message,
   }
 }
 
+std::int64_t Session::present_ms() {
+  const std::int64_t shown_ms = client_ == nullptr ? 0 : client_->shown().time_ms;
+  return shown_ms > 0 ? shown_ms : now_ms();
+}
+
 void Session::say(const std::string& line) {
   if (form_ == Form::kTable || form_ == Form::kWide) out() << printable(line) << '\n';
 }

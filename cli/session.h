@@ -92,6 +92,9 @@ class Session {
   void warn(const Strings& warnings) {
     for (const std::string& w : warnings) err() << "warning: " << printable(w) << '\n';
   }
+  // Returns the time that output shows as the present: the moment of the last answer if the command
+  // is about an earlier one, else the time of the wall clock.
+  std::int64_t present_ms();
   // Prints one line for people. With json, yaml, csv and svg it prints nothing.
   void say(const std::string& line);
 

@@ -12,8 +12,12 @@ namespace {
 
 struct PageCommand {
   std::string cluster;
+  MomentOptions at;
   WatchOptions watch;
 };
+
+// Whether a list can show an earlier moment.
+enum class Shows { kPresent, kAnyMoment };
 
 std::string exceptions_text(const v1::Cluster& c) {
   std::string text;
@@ -251,18 +255,19 @@ void say_mig_plan(Session& s, const v1::ListMigSlicesResponse& answer) {
 }
 
 // Adds a command that lists the nodes, domains or MIG slices of a cluster. `after` prints more
-// below the table.
+// below the table. With kAnyMoment, the command has the option --at.
 template <class Request, class Answer, class Rows>
 void add_pages(Command cluster, const std::string& name, const std::string& help,
                const std::string& method, Rows rows, Table (*table)(const Answer&),
-               void (*after)(Session&, const Answer&) = nullptr) {
+               void (*after)(Session&, const Answer&) = nullptr, Shows shows = Shows::kPresent) {
   auto o = std::make_shared<PageCommand>();
   Command c = cluster.add(name, help);
   c.option("--cluster", o->cluster, "name of the cluster; needed if there are several clusters",
            "NAME");
+  if (shows == Shows::kAnyMoment) add_at(c, o->at);
   add_watch(c, o->watch);
   c.run([o, method, rows, table, after](Session& s) {
-    return repeat(s, o->watch.seconds(), [&] {
+    return draw_at(s, o->at, o->watch, [&] {
       Request request;
       request.set_cluster(o->cluster);
       const auto answer = all_pages<Answer>(s, method, request, 0, rows);
@@ -298,7 +303,7 @@ void add_cluster(Command root) {
   add_pages<v1::ListNodesRequest, v1::ListNodesResponse>(
       cluster, "nodes", "nodes with their GPUs, and how many GPUs are in use",
       "ClusterService/ListNodes", [](auto& a) { return a.mutable_nodes(); }, node_table,
-      say_contradictions);
+      say_contradictions, Shows::kAnyMoment);
   add_pages<v1::ListDomainsRequest, v1::ListDomainsResponse>(
       cluster, "domains", "NVLink domains and their GPUs", "ClusterService/ListDomains",
       [](auto& a) { return a.mutable_domains(); }, domain_table);

@@ -53,7 +53,7 @@ std::string reason_text(const v1::Job& job) {
   return "until " + local_time_text(to_ms(job.until())).substr(11);
 }
 
-Table job_table(const v1::ListJobsResponse& answer) {
+Table job_table(const v1::ListJobsResponse& answer, TimeMs now) {
   constexpr Align kLeft = Align::kLeft;
   Table table({{"JOB"},
                {"NAME", kLeft, Room::kElastic},
@@ -73,7 +73,6 @@ Table job_table(const v1::ListJobsResponse& answer) {
                {"BORROWED", Align::kRight, Room::kWide},
                time_column("PREEMPTIBLE FROM", Room::kWide),
                {"CLUSTER", kLeft, Room::kWide}});
-  const TimeMs now = now_ms();
   for (const v1::Job& j : answer.jobs()) {
     table.row({j.id(), j.spec().name(), payer_text(j.spec().account(), j.spec().user()),
                shape_text(j.spec().request()), gpus_text(j.milligpu()), state_text(j),
@@ -92,6 +91,7 @@ struct ListCommand {
   bool me = false;
   std::string state;
   ListOptions list;
+  MomentOptions at;
   WatchOptions watch;
 };
 
@@ -116,7 +116,7 @@ void list_jobs(Session& s, const ListCommand& o) {
     s.say("no jobs" + whose + (o.state.empty() ? " (ended ones: --state done)" : ""));
     return;
   }
-  s.show(answer, [&] { return job_table(answer); });
+  s.show(answer, [&] { return job_table(answer, s.present_ms()); });
 }
 
 void add_list(Command job) {
@@ -129,8 +129,9 @@ void add_list(Command job) {
   c.choice("--state", o->state, "only jobs in this state",
            {"incomplete", "queued", "paused", "starting", "running", "ending", "done"});
   add_limit(c, o->list);
+  add_at(c, o->at);
   add_watch(c, o->watch);
-  c.run([o](Session& s) { return repeat(s, o->watch.seconds(), [&] { list_jobs(s, *o); }); });
+  c.run([o](Session& s) { return draw_at(s, o->at, o->watch, [&] { list_jobs(s, *o); }); });
 }
 
 // Returns the numbers of the set bits of a mask: "0-3,7".
@@ -245,14 +246,16 @@ void print_job(Session& s, const v1::Job& j) {
 void add_get(Command job) {
   struct Get {
     std::string id;
+    MomentOptions at;
     WatchOptions watch;
   };
   auto o = std::make_shared<Get>();
   Command c = job.add("get", "show one job with its pods and their nodes");
   c.argument("JOB", o->id, "such as 1-42");
+  add_at(c, o->at);
   add_watch(c, o->watch);
   c.run([o](Session& s) {
-    return repeat(s, o->watch.seconds(), [&] {
+    return draw_at(s, o->at, o->watch, [&] {
       v1::GetJobRequest request;
       request.set_job_id(o->id);
       request.set_include_pods(true);

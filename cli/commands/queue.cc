@@ -15,6 +15,7 @@ struct QueueCommand {
   bool would = false;
   bool expand = false;
   ListOptions list;
+  MomentOptions at;
   WatchOptions watch;
   NamespaceOptions where;
 };
@@ -169,11 +170,12 @@ void add_queue(Command root, Program program) {
       "--would", o->would,
       "show the queue as if every namespace were in mode enforce, and which jobs would start next");
   add_limit(c, o->list);
+  add_at(c, o->at);
   add_watch(c, o->watch);
   if (program == Program::kKubectl) add_namespace(c, o->where, true);
   c.run([o, program](Session& s) {
     if (program == Program::kKubectl && o->account.empty()) o->account = account_of(s, o->where);
-    return repeat(s, o->watch.seconds(), [&] { show_queue(s, *o); });
+    return draw_at(s, o->at, o->watch, [&] { show_queue(s, *o); });
   });
 }
 

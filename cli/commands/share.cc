@@ -12,6 +12,7 @@ namespace {
 struct ShareCommand {
   std::string account;
   bool accounts_only = false;
+  MomentOptions at;
   WatchOptions watch;
   NamespaceOptions where;
 };
@@ -99,11 +100,12 @@ void add_share(Command root, Program program) {
   c.optional_argument("ACCOUNT", o->account,
                       "only this account and the accounts below it; default: all accounts");
   c.flag("--accounts-only", o->accounts_only, "without users");
+  add_at(c, o->at);
   add_watch(c, o->watch);
   if (program == Program::kKubectl) add_namespace(c, o->where, true);
   c.run([o, program](Session& s) {
     if (program == Program::kKubectl && o->account.empty()) o->account = account_of(s, o->where);
-    return repeat(s, o->watch.seconds(), [&] { show_shares(s, *o); });
+    return draw_at(s, o->at, o->watch, [&] { show_shares(s, *o); });
   });
 }
 

@@ -78,7 +78,7 @@ void print_lead(Session& s, const v1::Status& status) {
   line(s, "as of", age_text(to_ms(status.picture_age())) + " ago");
 }
 
-void print_status(Session& s, const v1::Status& status) {
+void print_process(Session& s, const v1::Status& status) {
   const bool serving = status.state() == "serving";
   line(s, "subakd", status.version() + ", up since " + time_text(status.start_time()));
   s.out() << "state:          "
@@ -93,13 +93,22 @@ void print_status(Session& s, const v1::Status& status) {
                                          " (see subak admin accept-clock)")
             << '\n';
   }
-  line(s, "order", status.order() + ", half-life " + age_text(to_ms(status.half_life())));
+}
+
+void print_commits(Session& s, const v1::Status& status) {
   line(s, "store", status.store());
   line(s, "commits",
        "fact " + std::to_string(status.durable_sequence()) + " durable, reads at " +
            std::to_string(status.follower_sequence()) + ", last commit " +
            millis_text(status.last_commit()));
   line(s, "facts", version_text(status));
+}
+
+void print_status(Session& s, const v1::Status& status) {
+  const bool is_past = status.state().empty();  // the service describes no process of that time
+  if (!is_past) print_process(s, status);
+  line(s, "order", status.order() + ", half-life " + age_text(to_ms(status.half_life())));
+  if (!is_past) print_commits(s, status);
   line(s, "jobs",
        std::to_string(status.jobs_queued()) + " queued, " +
            std::to_string(status.jobs_incomplete()) + " incomplete, " +
@@ -107,11 +116,13 @@ void print_status(Session& s, const v1::Status& status) {
            std::to_string(status.jobs_starting()) + " starting, " +
            std::to_string(status.jobs_running()) + " running, " +
            std::to_string(status.jobs_ending()) + " ending");
-  line(s, "last pass",
-       millis_text(status.last_pass()) + ", " + std::to_string(status.mailbox_depth()) +
-           " inputs waiting");
+  if (!is_past) {
+    line(s, "last pass",
+         millis_text(status.last_pass()) + ", " + std::to_string(status.mailbox_depth()) +
+             " inputs waiting");
+  }
   line(s, "ledger", std::to_string(status.ledger_rows()) + " rows");
-  s.out() << "drift:          " << drift_text(s, status) << '\n';
+  if (!is_past) s.out() << "drift:          " << drift_text(s, status) << '\n';
   line(s, "residual", seconds_text(status.bill_residual()) + " GPU-seconds");
   print_known_as(s, status);
   for (const std::string& warning : status.warnings()) line(s, "warning", printable(warning));
@@ -126,11 +137,16 @@ void print_status(Session& s, const v1::Status& status) {
 }  // namespace
 
 void add_status(Command root) {
-  auto o = std::make_shared<WatchOptions>();
+  struct StatusCommand {
+    WatchOptions watch;
+    MomentOptions at;
+  };
+  auto o = std::make_shared<StatusCommand>();
   Command c = root.add("status", "state of the service: store, clusters, jobs, ledger");
-  add_watch(c, *o);
+  add_at(c, o->at);
+  add_watch(c, o->watch);
   c.run([o](Session& s) {
-    return repeat(s, o->seconds(), [&s] {
+    return draw_at(s, o->at, o->watch, [&s] {
       const auto status = s.call<v1::Status>("AdminService/GetStatus", v1::GetStatusRequest());
       if (s.is_csv()) {
         cluster_table(status).print_csv(s.out());

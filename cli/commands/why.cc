@@ -14,6 +14,7 @@ namespace {
 struct WhyCommand {
   std::string job;
   bool alternatives = false;
+  MomentOptions at;
   WatchOptions watch;
   NamespaceOptions where;
 };
@@ -52,7 +53,7 @@ void print_head(Session& s, const v1::Explanation& e) {
   if (e.position() > 0) {
     s.out() << "position " << e.position() << " in the queue at " << time_text(e.order_time())
             << ", priority " << priority_text(spec) << ", waiting for "
-            << age_text(now_ms() - to_ms(job.submit_time())) << '\n';
+            << age_text(to_ms(e.time()) - to_ms(job.submit_time())) << '\n';
   }
   if (job.workload().jobs() > 1) s.out() << wrapped(printable(siblings_text(job)), 0, "  ") << '\n';
   if (job.parked()) {
@@ -229,11 +230,12 @@ void add_why(Command root, Program program) {
       is_plugin ? "such as 1-42, or the name of a job or pod of the namespace" : "such as 1-42");
   c.flag("--alternatives", o->alternatives,
          "also show changes to the job that would start it sooner");
+  add_at(c, o->at);
   add_watch(c, o->watch);
   if (is_plugin) add_namespace(c, o->where, false);
   c.run([o, is_plugin](Session& s) {
     if (is_plugin) o->job = job_of(s, o->where, o->job);
-    return repeat(s, o->watch.seconds(), [&] { explain(s, *o); });
+    return draw_at(s, o->at, o->watch, [&] { explain(s, *o); });
   });
 }
 

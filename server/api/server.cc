@@ -132,9 +132,11 @@ std::optional<Error> ApiServer::start() {
   const auto credentials = credentials_of(options);
   if (!credentials) return credentials.error();
   if (auto error = s.shared.reads.start(s.shared.store)) return error;
+  s.shared.past.start(s.shared.store);
   if (auto error = s.build(*credentials)) {
     s.server.reset();
     s.shared.reads.stop();
+    s.shared.past.stop();
     return error;
   }
   set_serving(true);
@@ -237,6 +239,7 @@ void ApiServer::shutdown(DurationMs deadline) {
   s.acceptor.stop();
   if (!s.shared.options.socket.empty()) ::unlink(s.shared.options.socket.c_str());
   s.shared.streams.close_all();
+  s.shared.past.stop();  // a long fold ends here, and not at the deadline
   // clock: gRPC's deadlines use its own clock.
   s.server->Shutdown(std::chrono::system_clock::now() + std::chrono::milliseconds(deadline));
   s.server->Wait();
@@ -252,11 +255,11 @@ std::map<std::string, std::size_t> ApiServer::observers() const {
 std::uint64_t ApiServer::stale_events() const { return impl_->clusters.stale_events(); }
 
 void ApiServer::on_durable(const Released& batch) {
-  if (batch.commit_us > 0) impl_->shared.last_commit_us = batch.commit_us;
+  if (batch.commit_us > 0) impl_->shared.last.commit_us = batch.commit_us;
   impl_->shared.watch.on_durable(batch);
   impl_->shared.statics.on_durable(batch);
 }
 
-void ApiServer::on_pass(std::int64_t us) { impl_->shared.last_pass_us = us; }
+void ApiServer::on_pass(std::int64_t us) { impl_->shared.last.pass_us = us; }
 
 }  // namespace subak

@@ -108,12 +108,12 @@ template <class In, class Out, class List>
 grpc::ServerUnaryReactor* read_pages(Shared& shared, grpc::CallbackServerContext* context,
                                      const In& in, Out* out, List list) {
   Call call(shared, context);
-  if (!call.allow(Role::kViewer)) return call.reactor();
+  if (!call.allow(Role::kViewer, Moments::kAny)) return call.reactor();
   Check check;
   const Page page = read_page(check, in.page_size(), in.page_token());
   if (!check.ok()) return call.fail(check.error());
-  return call.read_expensive([&in, out, page, list, &shared](const Engine& engine) {
-    return list(engine, shared.now(engine), in, page, out);
+  return call.read_expensive([&in, out, page, list, call](const Engine& engine) {
+    return list(engine, call.now(engine), in, page, out);
   });
 }
 
@@ -123,7 +123,7 @@ AccountService::Reactor* AccountService::GetAccount(Context* context,
                                                     const v1::GetAccountRequest* in,
                                                     v1::Account* out) {
   Call call(shared_, context);
-  if (!call.allow(Role::kViewer)) return call.reactor();
+  if (!call.allow(Role::kViewer, Moments::kAny)) return call.reactor();
   return call.read([in, out](const Engine& engine) -> std::optional<Error> {
     const AccountId id = engine.accounts().find(in->path());
     if (!id) return no_account("path", in->path());

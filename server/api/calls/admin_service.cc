@@ -45,8 +45,8 @@ void put_process(Shared& shared, v1::Status* out) {
   out->set_store(shared.store.describe());
   out->set_durable_sequence(shared.follower.stats().durable_seq);
   out->set_mailbox_depth(static_cast<std::int64_t>(stats.mailbox));
-  put_us(shared.last_pass_us, out->mutable_last_pass());
-  put_us(shared.last_commit_us, out->mutable_last_commit());
+  put_us(shared.last.pass_us, out->mutable_last_pass());
+  put_us(shared.last.commit_us, out->mutable_last_commit());
   if (std::string warning = shared.auth.warning(); !warning.empty()) {
     out->add_warnings(std::move(warning));
   }
@@ -135,10 +135,11 @@ void read_audit(const AuditPage& a, StoreReader& store) {
 AdminService::Reactor* AdminService::GetStatus(Context* context, const v1::GetStatusRequest*,
                                                v1::Status* out) {
   Call call(shared_, context);
-  if (!call.allow(Role::kViewer)) return call.reactor();
-  return call.read([out, &shared = shared_](const Engine& engine) -> std::optional<Error> {
-    put_process(shared, out);
-    put_state(engine, shared.now(engine), out);
+  if (!call.allow(Role::kViewer, Moments::kAny)) return call.reactor();
+  return call.read([out, call, &shared = shared_](const Engine& engine) -> std::optional<Error> {
+    if (!call.is_past()) put_process(shared, out);
+    put_state(engine, call.now(engine), out);
+    if (call.is_past()) return std::nullopt;  // no fact describes the processes of that time
     put_known_as(*shared.runtime.view(), out->mutable_clusters());
     return std::nullopt;
   });

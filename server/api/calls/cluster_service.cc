@@ -123,9 +123,10 @@ void put_mig_plan(const Engine& engine, const MigPlan& plan, v1::ListMigSlicesRe
 // Lists one page of a cluster's rows, with an offset as the token. `put_row` writes each of `rows`.
 template <class Request, class Response, class Rows, class PutRow>
 Call::Reactor* list_of_cluster(Shared& shared, grpc::CallbackServerContext* context,
-                               const Request* in, Response* out, Rows rows, PutRow put_row) {
+                               const Request* in, Response* out, Rows rows, PutRow put_row,
+                               Moments moments = Moments::kPresent) {
   Call call(shared, context);
-  if (!call.allow(Role::kViewer)) return call.reactor();
+  if (!call.allow(Role::kViewer, moments)) return call.reactor();
   Check check;
   const Page page = read_page(check, in->page_size(), in->page_token());
   check.name("cluster", in->cluster(), false);
@@ -158,10 +159,11 @@ ClusterService::Reactor* ClusterService::ListClusters(Context* context,
                                                       const v1::ListClustersRequest*,
                                                       v1::ListClustersResponse* out) {
   Call call(shared_, context);
-  if (!call.allow(Role::kViewer)) return call.reactor();
-  return call.read([out, &shared = shared_](const Engine& engine) -> std::optional<Error> {
+  if (!call.allow(Role::kViewer, Moments::kAny)) return call.reactor();
+  return call.read([out, call, &shared = shared_](const Engine& engine) -> std::optional<Error> {
     const std::shared_ptr<const View> view = engine.view();
     for (const ClusterView& cluster : *view->clusters) put(cluster, out->add_clusters());
+    if (call.is_past()) return std::nullopt;
     put_known_as(*shared.runtime.view(), out->mutable_clusters());
     return std::nullopt;
   });
@@ -176,7 +178,8 @@ ClusterService::Reactor* ClusterService::ListNodes(Context* context, const v1::L
         v1::Node* node = out->add_nodes();
         put_node(engine, id, node);
         return node->ByteSizeLong();
-      });
+      },
+      Moments::kAny);
 }
 
 ClusterService::Reactor* ClusterService::ListDomains(Context* context,

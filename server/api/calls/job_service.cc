@@ -63,14 +63,16 @@ void list_jobs(const Engine& engine, const Growth* growth, const v1::ListJobsReq
 JobService::Reactor* JobService::GetJob(Context* context, const v1::GetJobRequest* in,
                                         v1::Job* out) {
   Call call(shared_, context);
-  if (!call.allow(Role::kViewer)) return call.reactor();
+  if (!call.allow(Role::kViewer, Moments::kAny)) return call.reactor();
   Check check;
   const JobId id = get_job_id(check, "job_id", in->job_id());
   if (!check.ok()) return call.fail(check.error());
-  return call.read([in, out, id, &shared = shared_](const Engine& engine) -> std::optional<Error> {
+  return call.read([in, out, id, call](const Engine& engine) -> std::optional<Error> {
+    const Shared& shared = call.shared();
     const auto row = engine.job(id, in->include_pods());
     if (!row) return no_job(id);
     put(*row, engine, out);
+    if (call.is_past()) return std::nullopt;
     put_compute_domain(shared.compute_domains(row->cluster), out);
     if (shared.options.activity != nullptr) put_activity(shared.options.activity->job(id), out);
     return std::nullopt;
@@ -80,7 +82,7 @@ JobService::Reactor* JobService::GetJob(Context* context, const v1::GetJobReques
 JobService::Reactor* JobService::ListJobs(Context* context, const v1::ListJobsRequest* in,
                                           v1::ListJobsResponse* out) {
   Call call(shared_, context);
-  if (!call.allow(Role::kViewer)) return call.reactor();
+  if (!call.allow(Role::kViewer, Moments::kAny)) return call.reactor();
   Check check;
   const Page page = read_page(check, in->page_size(), in->page_token());
   check.enum_value("state", in->state(), v1::JOB_STATE_DONE);
@@ -97,7 +99,9 @@ JobService::Reactor* JobService::ListJobs(Context* context, const v1::ListJobsRe
 JobService::Reactor* JobService::ListQueue(Context* context, const v1::ListQueueRequest* in,
                                            v1::ListQueueResponse* out) {
   Call call(shared_, context);
-  if (!call.allow(Role::kViewer)) return call.reactor();
+  // Shadow mode needs reports that no fact stores.
+  if (!call.allow(Role::kViewer, in->would() ? Moments::kPresent : Moments::kAny))
+    return call.reactor();
   Check check;
   check.name("account", in->account(), false);
   if (in->would()) {
@@ -110,10 +114,9 @@ JobService::Reactor* JobService::ListQueue(Context* context, const v1::ListQueue
   }
   const QueuePage page = read_queue_page(check, in->page_size(), in->page_token());
   if (!check.ok()) return call.fail(check.error());
-  return call.read_queue([in, out, page, &shared = shared_](const Engine& engine,
-                                                            const QueueSnapshot& order,
-                                                            const ForecastStarts& starts) {
-    list_queue(engine, order, starts, shared.now(engine), *in, page, out);
+  return call.read_queue([in, out, page, call](const Engine& engine, const QueueSnapshot& order,
+                                               const ForecastStarts& starts) {
+    list_queue(engine, order, starts, call.now(engine), *in, page, out);
     return std::optional<Error>();
   });
 }
@@ -178,28 +181,29 @@ JobService::Reactor* JobService::ListClaims(Context* context, const v1::ListClai
 JobService::Reactor* JobService::ExplainJob(Context* context, const v1::ExplainJobRequest* in,
                                             v1::Explanation* out) {
   Call call(shared_, context);
-  if (!call.allow(Role::kViewer)) return call.reactor();
+  if (!call.allow(Role::kViewer, Moments::kAny)) return call.reactor();
   Check check;
   const JobId id = get_job_id(check, "job_id", in->job_id());
   if (!check.ok()) return call.fail(check.error());
-  return call.read_queue(
-      [in, out, id, &shared = shared_](const Engine& engine, const QueueSnapshot& order,
-                                       const ForecastStarts& starts) -> std::optional<Error> {
-        const TimeMs now = shared.now(engine);
-        const std::size_t position = engine.is_queued_below(id, "") ? order.position(id) : 0;
-        const auto why = engine.explain(id, now, position, starts.growth.get());
-        if (!why) return no_job(id);
-        put(*why, engine, starts, now, out);
-        put_compute_domain(shared.compute_domains(why->job.cluster), out->mutable_job());
-        put(now, out->mutable_time());
-        put(order.time_ms(), out->mutable_order_time());
-        if (shared.options.show_idle_holders && shared.options.activity != nullptr &&
-            !why->reasons.empty()) {
-          put_idle_holders(engine, *shared.options.activity, id.cluster(), out);
-        }
-        if (in->alternatives()) return put_alternatives(engine, starts, id, now, out);
-        return std::nullopt;
-      });
+  return call.read_queue([in, out, id, call](const Engine& engine, const QueueSnapshot& order,
+                                             const ForecastStarts& starts) -> std::optional<Error> {
+    const Shared& shared = call.shared();
+    const TimeMs now = call.now(engine);
+    const std::size_t position = engine.is_queued_below(id, "") ? order.position(id) : 0;
+    const auto why = engine.explain(id, now, position, starts.growth.get());
+    if (!why) return no_job(id);
+    put(*why, engine, starts, now, out);
+    put(now, out->mutable_time());
+    put(order.time_ms(), out->mutable_order_time());
+    if (!call.is_past())
+      put_compute_domain(shared.compute_domains(why->job.cluster), out->mutable_job());
+    if (!call.is_past() && shared.options.show_idle_holders && shared.options.activity != nullptr &&
+        !why->reasons.empty()) {
+      put_idle_holders(engine, *shared.options.activity, id.cluster(), out);
+    }
+    if (in->alternatives()) return put_alternatives(engine, starts, id, now, out);
+    return std::nullopt;
+  });
 }
 
 grpc::ServerWriteReactor<v1::WatchJobsResponse>* JobService::WatchJobs(

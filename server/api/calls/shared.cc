@@ -5,6 +5,7 @@
 #include <chrono>
 #include <utility>
 
+#include "core/duration.h"
 #include "core/limits.h"
 #include "model/bounds/bounds.h"
 #include "server/api/common/later.h"
@@ -13,6 +14,8 @@ namespace subak::api {
 namespace {
 
 constexpr char kSequence[] = "subak-sequence", kMinSequence[] = "subak-min-sequence";
+constexpr char kAt[] = "subak-at", kTime[] = "subak-time";
+constexpr std::string_view kPastReads = "reads of the past";
 
 // Returns the address of the browser of a call within the process; nullopt: the call comes from
 // outside. The metadata `subak-inside` has the service's own authorization, which no other process
@@ -37,6 +40,7 @@ Shared::Shared(ApiOptions given, const ApiDeps& deps)
       store(deps.store),
       clock(deps.clock),
       auth(options.token_file, options.loopback_admin),
+      past({[this] { return runtime.view()->seq; }}),
       streams(auth),
       watch(deps.follower, options.most_watch_bytes),
       statics(deps.follower, options.admission),
@@ -80,7 +84,10 @@ grpc::Status Shared::why_refused(std::string_view what) const {
 grpc::Status Shared::why_not(Queued queued, std::string_view what) const {
   if (queued == Queued::kStopped) return shutting_down();
   const bool of_caller = queued == Queued::kCallerFull;
-  const std::size_t most = of_caller               ? limits::kMaxReadsPerCaller
+  const bool of_past = what == kPastReads;
+  const std::size_t most = of_past && of_caller    ? limits::kMaxPastReadsPerCaller
+                           : of_past               ? limits::kMaxPastReads
+                           : of_caller             ? limits::kMaxReadsPerCaller
                            : what == "store reads" ? limits::kMaxStoreReads
                                                    : limits::kMaxExpensiveReads;
   return to_status(busy("the queue of " + std::to_string(most) + " " + std::string(what) +
@@ -117,13 +124,14 @@ Admission admit(Shared& shared, const grpc::CallbackServerContext& context, Role
 Call::Call(Shared& shared, grpc::CallbackServerContext* context)
     : shared_(&shared), context_(context), reactor_(context->DefaultReactor()) {}
 
-bool Call::allow(Role least) {
+bool Call::allow(Role least, Moments moments) {
   Admission admission = admit(*shared_, *context_, least);
   if (!admission.caller) {
     finish(admission.refusal);
     return false;
   }
   caller_ = std::make_shared<const Caller>(*std::move(admission.caller));
+  if (!read_at(moments)) return false;
   const auto& metadata = context_->client_metadata();
   const auto it = metadata.find(kMinSequence);
   if (it == metadata.end()) return true;
@@ -133,6 +141,58 @@ bool Call::allow(Role least) {
   fail({ErrorCode::kInvalid, kMinSequence, std::string(it->second.data(), it->second.size()),
         "want the number of a fact, as subak-sequence says it"});
   return false;
+}
+
+bool Call::read_at(Moments moments) {
+  const auto& metadata = context_->client_metadata();
+  const auto it = metadata.find(kAt);
+  if (it == metadata.end()) return true;
+  const std::string_view text(it->second.data(), it->second.size());
+  const Result<Moment> at = read_moment(text, kAt);
+  if (!at.ok()) {
+    fail(at.error());
+    return false;
+  }
+  if (moments == Moments::kPresent) {
+    fail({ErrorCode::kInvalid, kAt, std::string(text),
+          "want no moment: this call only knows the present"});
+    return false;
+  }
+  const auto* const time = std::get_if<MomentTime>(&*at);
+  const TimeMs now_ms = shared_->runtime.now_ms();
+  if (time != nullptr && time->time_ms > now_ms) {
+    fail({ErrorCode::kInvalid, kAt, format_time(time->time_ms),
+          "want a time up to now, " + format_time(now_ms)});
+    return false;
+  }
+  at_ = *at;
+  return true;
+}
+
+TimeMs Call::now(const Engine& engine) const {
+  return is_past() ? std::max(engine.now(), answer_->past_ms) : shared_->now(engine);
+}
+
+void Call::read_past(std::function<void(PastState&)> next) const {
+  PastRead read;
+  read.moment = *at_;
+  read.wanted = [context = context_] { return !context->IsCancelled(); };
+  read.then = [call = *this, next = std::move(next)](PastState& state) {
+    call.rests_on(state.engine().seq());
+    call.answer_->past_ms = state.time_ms();
+    next(state);
+  };
+  read.failed = [call = *this](const std::optional<Error>& error) {
+    if (!error) {
+      call.finish(shutting_down());
+      return;
+    }
+    Error named = *error;
+    if (named.field == "at") named.field = kAt;
+    call.fail(named);
+  };
+  const Queued how = shared_->past.ask(caller_->turn(), std::move(read));
+  if (how != Queued::kYes) finish(shared_->why_not(how, kPastReads));
 }
 
 bool Call::allow_change(Role least) {
@@ -146,6 +206,7 @@ Call::Reactor* Call::finish(const grpc::Status& status) const {
   if (answer_->sequence > 0) {
     context_->AddTrailingMetadata(kSequence, std::to_string(answer_->sequence));
   }
+  if (answer_->past_ms > 0) context_->AddTrailingMetadata(kTime, std::to_string(answer_->past_ms));
   reactor_->Finish(status);
   return reactor_;
 }
@@ -202,6 +263,8 @@ Call::Reactor* Call::read_expensive(Fill fill) const {
 
 Call::Reactor* Call::read_starts(StartsFill fill) const {
   return once_seen([call = *this, next = finishing(*this, std::move(fill))] {
+    if (call.is_past())
+      return call.read_past([next](PastState& s) { next(s.engine(), s.starts()); });
     call.queued(call.shared_->follower.read_expensive_starts(
         call.caller_->turn(), [call, next](const Engine& engine, const ForecastStarts& starts) {
           call.rests_on(engine.seq());
@@ -213,6 +276,9 @@ Call::Reactor* Call::read_starts(StartsFill fill) const {
 // The snapshot of the order may be a little older than the rest.
 Call::Reactor* Call::read_queue(QueueFill fill) const {
   return once_seen([call = *this, next = finishing(*this, std::move(fill))] {
+    if (call.is_past()) {
+      return call.read_past([next](PastState& s) { next(s.engine(), s.order(), s.starts()); });
+    }
     call.queued(call.shared_->follower.read_queue(
         call.caller_->turn(), [call, next](const Engine& engine, const QueueSnapshot& snapshot,
                                            const ForecastStarts& starts) {
@@ -224,6 +290,7 @@ Call::Reactor* Call::read_queue(QueueFill fill) const {
 
 Call::Reactor* Call::read_then(Follower::Read next) const {
   return once_seen([call = *this, next = std::move(next)] {
+    if (call.is_past()) return call.read_past([next](PastState& s) { next(s.engine()); });
     const bool queued = call.shared_->follower.read([call, next](const Engine& engine) {
       call.rests_on(engine.seq());
       next(engine);
@@ -234,6 +301,7 @@ Call::Reactor* Call::read_then(Follower::Read next) const {
 
 Call::Reactor* Call::read_expensive_then(Follower::Read next) const {
   return once_seen([call = *this, next = std::move(next)] {
+    if (call.is_past()) return call.read_past([next](PastState& s) { next(s.engine()); });
     call.queued(call.shared_->follower.read_expensive(call.caller_->turn(),
                                                       [call, next](const Engine& engine) {
                                                         call.rests_on(engine.seq());

@@ -24,6 +24,7 @@
 #include "server/api/streams/observe.h"
 #include "server/api/streams/store_reads.h"
 #include "server/api/streams/streams.h"
+#include "server/past/past.h"
 #include "threads/mutex.h"
 
 namespace subak::api {
@@ -45,6 +46,8 @@ struct Shared {
   Authenticator auth;
   // Reads rows of the ledger and the audit log.
   StoreReads reads;
+  // Reads of earlier moments.
+  Past past;
   StreamSet streams;
   Observers launchers;  // streams of Effects
   BackupDesk backups;
@@ -62,8 +65,10 @@ struct Shared {
   std::atomic<bool> serving{false};
   // The durations of the last scheduling pass and of the last commit, in microseconds; 0: there was
   // none yet.
-  std::atomic<std::int64_t> last_pass_us{0};
-  std::atomic<std::int64_t> last_commit_us{0};
+  struct Last {
+    std::atomic<std::int64_t> pass_us{0};
+    std::atomic<std::int64_t> commit_us{0};
+  } last;
   Mutex verified_mutex;
   // The drift that the last call of VerifyUsage found; nullopt: there was no call.
   std::optional<GpuTime> verified_drift SUBAK_GUARDED_BY(verified_mutex);
@@ -95,7 +100,7 @@ struct Shared {
   // of the full queue.
   grpc::Status why_refused(std::string_view what) const;
   // Returns the status for work that was not queued. The text of the status names the limit that
-  // was reached. `queued` must not be kYes. `what`: "reads" or "store reads".
+  // was reached. `queued` must not be kYes. `what`: "reads", "store reads" or "reads of the past".
   grpc::Status why_not(Queued queued, std::string_view what) const;
 };
 
@@ -106,6 +111,10 @@ struct Shared {
 // caller.
 Admission admit(Shared& shared, const grpc::CallbackServerContext& context, Role least);
 
+// The moments that a call can show. kAny: the caller may name an earlier moment by the metadata
+// `subak-at`. kPresent: such a call gets INVALID_ARGUMENT.
+enum class Moments : std::uint8_t { kPresent, kAny };
+
 // A unary call, from the check of the caller to the answer. Copy this object into the callback that
 // finishes the call. The request and the response outlive the call.
 //
@@ -114,6 +123,12 @@ Admission admit(Shared& shared, const grpc::CallbackServerContext& context, Role
 // `subak-min-sequence`, a caller can require a fact. The call then waits until this replica has the
 // fact. If the replica does not get the fact within limits::kSequenceWaitMs, the call ends with
 // UNAVAILABLE.
+//
+// By the metadata `subak-at`, a caller names an earlier moment: the number of a fact, or a time
+// (server/past/moment.h). read(), read_expensive(), read_starts() and read_queue() then use the
+// state of that moment. The answer has the metadata `subak-sequence`, and `subak-time` with the
+// moment in ms since 1970. If the state of the moment is not in memory, the call takes as long as
+// the fold.
 class Call {
  public:
   using Reactor = grpc::ServerUnaryReactor;
@@ -124,7 +139,9 @@ class Call {
   // Checks the caller's role, and reads the metadata `subak-min-sequence`. False: the call was
   // refused and is finished. A value of `subak-min-sequence` that is no number gets
   // INVALID_ARGUMENT. Call allow() before any member that needs the caller.
-  bool allow(Role least);
+  // The same holds for a value of `subak-at` that is no moment, or a moment that `moments`
+  // excludes.
+  bool allow(Role least, Moments moments = Moments::kPresent);
   // Does the same as allow(), and also refuses the call if this replica accepts no changes
   // (why_no_change()). Call it for a change.
   bool allow_change(Role least);
@@ -132,6 +149,11 @@ class Call {
   const Caller& caller() const { return *caller_; }
   Shared& shared() const { return *shared_; }
   Reactor* reactor() const { return reactor_; }
+  // True if the caller named a moment. The read must then leave out what the facts do not have.
+  bool is_past() const { return at_.has_value(); }
+  // Returns the instant for which a read computes decayed figures, waits and estimates: the moment
+  // of the call, else Shared::now(). Call it in the read.
+  TimeMs now(const Engine& engine) const;
 
   // done(), fail(), finish() and deny() finish the call, with the trailing metadata. Call exactly
   // one of them, once. These four functions return the reactor, which the handler can return.
@@ -196,6 +218,10 @@ class Call {
   void look_for_it(const std::function<void()>& go, int looks_left) const;
   // Finishes the call if its work was not queued.
   Reactor* queued(Queued how) const;
+  // Reads `subak-at`. False: the call was refused and is finished.
+  bool read_at(Moments moments);
+  // Runs `next` with the state of the moment.
+  void read_past(std::function<void(PastState&)> next) const;
 
   Shared* shared_;
   grpc::CallbackServerContext* context_;
@@ -203,9 +229,11 @@ class Call {
   std::shared_ptr<const Caller> caller_;
   struct Answer {
     std::uint64_t sequence = 0;  // 0: the answer rests on no fact
+    TimeMs past_ms = 0;          // the moment of the answer; 0: the present
   };
   std::shared_ptr<Answer> answer_ = std::make_shared<Answer>();
   std::uint64_t min_sequence_ = 0;  // 0: the caller requires none
+  std::optional<Moment> at_;        // nullopt: the present
 };
 
 }  // namespace subak::api

@@ -1,0 +1,89 @@
+// Decides a scheduling pass of the past again, and compares its facts with the stored ones.
+//
+// A pass is a function of the state, and its facts are consecutive and have one time. But facts do
+// not say where a pass begins. So a replay tries each place at which the pass of a fact can begin.
+// These are the facts of the same time up to this fact, from the last fact on that no pass makes.
+// At each place it takes the state before, decides a pass, and compares all facts of the pass with
+// the stored ones. If they are equal at some place and include the fact, the decision is the same.
+// If they differ at every place, no pass made the stored facts (docs/design/0129).
+//
+// Threads: one at a time.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/error.h"
+#include "core/ids.h"
+#include "engine/engine.h"
+#include "server/past/fold.h"
+#include "server/runtime/ports.h"
+
+namespace subak {
+
+enum class ReplayVerdict : std::uint8_t {
+  // A pass in the state before gives the same facts.
+  kSame,
+  // Only a pass makes facts like this one, and no pass gives the stored facts.
+  kDifferent,
+  // No pass gives this fact, but other inputs make such facts too, and facts do not name their
+  // input. So the fact cannot be replayed.
+  kNoPass,
+};
+
+// The result of a replay of one fact.
+struct Replayed {
+  ReplayVerdict verdict = ReplayVerdict::kNoPass;
+  // The fact.
+  Fact fact;
+  // The job that the fact is about; 0: it is not about a job that a pass decides on.
+  JobId job;
+  // The first and the last fact of the pass. For kDifferent, `begin` is the place at which the most
+  // facts are equal, and `end` is the fact before the first difference.
+  std::uint64_t begin = 0, end = 0;
+  // For kDifferent: the stored fact and the replayed fact at the first difference, in text form.
+  // Empty: there is no such fact.
+  std::string stored, replayed;
+};
+
+// True for facts that a replay of a range examines: starts, reservations and new claims.
+bool is_decision(const Fact& fact);
+
+class Replay {
+ public:
+  // `reader` must outlive the object.
+  explicit Replay(StoreReader& reader) : reader_(reader), fold_(reader) {}
+
+  // Replays the pass of the fact `seq`. It is fast if `seq` never decreases from call to call. Each
+  // try costs O(state). kNotFound: there is no such fact. kPrecondition: the state before is gone,
+  // or its order rule has a state that no fact stores. kExhausted: limits::kMaxReplayStarts or
+  // limits::kMaxReplayFacts is reached. Other errors are those of the reader.
+  Result<Replayed> fact(std::uint64_t seq);
+
+  // Returns the state before the pass that the last call of fact() replayed; nullptr if that call
+  // failed. Valid until the next call.
+  const Engine* before() const { return before_.get(); }
+
+ private:
+  // The facts [first, first + facts.size()) of one time.
+  struct Facts {
+    std::uint64_t first = 0;
+    std::vector<Fact> facts;
+  };
+  // Reads the facts of the same time as `seq`, up to `seq`.
+  Result<Facts> read_until(std::uint64_t seq);
+  // Decides a pass in `state`, and compares it with the stored facts from `begin` on. True: all
+  // facts are equal and they include `seq`. Else it keeps the first difference in `out`, if that is
+  // later than the one in `out`.
+  Result<bool> try_at(std::uint64_t begin, const Engine& state, Replayed& out);
+
+  StoreReader& reader_;
+  Fold fold_;
+  std::unique_ptr<Engine> before_;
+};
+
+}  // namespace subak

@@ -1,0 +1,77 @@
+// A random history in memory: facts of a random world, and a reader of them. Threads: one at a time.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <map>
+#include <utility>
+#include <vector>
+
+#include "engine/engine.h"
+#include "tests/oracle/random_world.h"
+#include "tests/server/store/support/facts_reader.h"
+
+namespace subak {
+
+// Reads facts that are numbered from `first` on. The checkpoint, if there is one, has the facts up to
+// `checkpoint_seq`.
+class HistoryReader final : public FactsReader {
+ public:
+  explicit HistoryReader(const std::vector<Fact>& facts) : facts_(facts) {}
+  Result<Recovered> recover(FactSink& sink) override {
+    ++recoveries;
+    for (const Fact& fact : checkpoint) sink.checkpoint_fact(fact);
+    sink.checkpoint_end(checkpoint_seq);
+    Recovered out{checkpoint_seq, checkpoint_seq, checkpoint.size(), 0};
+    for (const Fact& fact : facts_) {
+      if (fact.seq <= checkpoint_seq) continue;
+      sink.fact(fact);
+      out.seq = fact.seq;
+      ++out.tail_facts;
+    }
+    return out;
+  }
+  Result<std::vector<Fact>> facts(std::uint64_t after, std::size_t most) override {
+    std::vector<Fact> out;
+    const auto from =
+        std::lower_bound(facts_.begin(), facts_.end(), after + 1,
+                         [](const Fact& f, std::uint64_t seq) { return f.seq < seq; });
+    for (auto it = from; it != facts_.end() && out.size() < most; ++it) {
+      if (it->seq >= first) out.push_back(*it);
+    }
+    facts_read += out.size();
+    return out;
+  }
+
+  std::vector<Fact> checkpoint;
+  std::uint64_t checkpoint_seq = 0;
+  std::uint64_t first = 1;  // earlier facts are gone
+  std::size_t recoveries = 0, facts_read = 0;
+
+ private:
+  const std::vector<Fact>& facts_;
+};
+
+// A history, and the pass that made each fact of a pass.
+struct History {
+  std::vector<Fact> facts;
+  std::map<std::uint64_t, int> of_pass;
+};
+
+inline History random_history(sim::RandomWorld::Options options, int inputs) {
+  History out;
+  sim::RandomWorld world(options);
+  Engine engine;
+  for (int i = 0; i < inputs; ++i) {
+    const Input input = world.next(engine.next_deadline());
+    const ApplyOutcome outcome = engine.apply(input);
+    world.saw(input, outcome);
+    if (std::holds_alternative<in::Pass>(input.body)) {
+      for (const Fact& fact : outcome.facts) out.of_pass[fact.seq] = i;
+    }
+    out.facts.insert(out.facts.end(), outcome.facts.begin(), outcome.facts.end());
+  }
+  return out;
+}
+
+}  // namespace subak
