@@ -2,6 +2,7 @@
 #include "server/past/replay.h"
 
 #include <algorithm>
+#include <memory>
 #include <string>
 
 #include "cli/commands.h"
