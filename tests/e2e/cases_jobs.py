@@ -223,8 +223,15 @@ def cancelled_while_running(c):
     c.nodes(1)
     c.job("stop", 1, 8, run_seconds=100, more={"backoffLimit": 0})
     c.running_pods(1, "stop")
-    c.service.subak("job", "cancel", wait_job(c, "stop", "RUNNING", "STARTING")["id"], "--reason", "enough")
+    job = wait_job(c, "stop", "RUNNING", "STARTING")["id"]
+    c.service.subak("job", "cancel", job, "--reason", "enough")
     c.until(lambda: not [p for p in c.pods("stop") if phase(p) == "Running"], "end of its pod")
+    c.until(lambda: "attempt ended: cancelled" in c.service.subak("job", "history", job), "the end in its history")
+    past = " ".join(c.service.subak("job", "history", job).split())
+    order = ("created from gated pods", "started: GPUs held", "1 pod bound", "1 pod running", "asked to end", "1 pod ended")
+    places = [past.find(words) for words in order]
+    c.expect(-1 not in places and places == sorted(places), f"the history is in order: {past}")
+    c.expect(": cancelled: enough" in past, f"the history has the reason: {past}")
     c.stays(lambda: not [p for p in c.pods("stop") if phase(p) == "Running"], "nothing of it runs again", 4)
 
 
