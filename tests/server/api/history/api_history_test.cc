@@ -2,7 +2,7 @@
 #include <random>
 
 #include "accounting/account.h"
-#include "../api_stream_fixture.h"
+#include "tests/server/api/api_stream_fixture.h"
 #include "server/api/history/history_limits.h"
 #include "server/api/history/job_past.h"
 #include "server/api/history/usage_steps.h"
