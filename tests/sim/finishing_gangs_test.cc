@@ -184,7 +184,7 @@ TEST(FinishingGangs, TeamsOfGangsGetTheirShares) {
                 static_cast<unsigned long long>(seed), 100 * shares.distance());
     sum += shares.distance();
   }
-  // Without the rule of page 0127, the distance is about 20 %.
+  // Page 0127 measured 18 to 21 % without its rule.
   EXPECT_LT(sum / double(seeds), 0.13);
 }
 
