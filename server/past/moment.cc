@@ -2,26 +2,15 @@
 
 #include <charconv>
 #include <utility>
-#include <vector>
 
 #include "core/duration.h"
+#include "server/past/fact_times.h"
 #include "server/past/past_limits.h"
 
 namespace subak {
 namespace {
 
 constexpr char kForm[] = "want the number of a fact, or a time such as 2026-03-01T12:00:00Z";
-
-// Returns the first fact after `seq`.
-Result<Fact> fact_after(StoreReader& reader, std::uint64_t seq) {
-  const Result<std::vector<Fact>> facts = reader.facts(seq, 1);
-  if (!facts.ok()) return facts.error();
-  if (facts->empty()) {
-    return Error{ErrorCode::kNotFound, "fact", std::to_string(seq + 1),
-                 "the store has no such fact"};
-  }
-  return facts->front();
-}
 
 }  // namespace
 
@@ -61,15 +50,7 @@ Result<std::uint64_t> seq_of_moment(StoreReader& reader, const Moment& moment, s
                  "want a time from " + format_time(first->time_ms) + " on: the first fact, " +
                      std::to_string(first->seq) + ", is of that time"};
   }
-  // Facts up to `low` are of that time or earlier; facts from `high` on are later.
-  std::uint64_t low = first->seq, high = last + 1;
-  while (high - low > 1) {
-    const std::uint64_t middle = low + (high - low) / 2;
-    const Result<Fact> fact = fact_after(reader, middle - 1);
-    if (!fact.ok()) return fact.error();
-    (fact->time_ms <= time_ms ? low : high) = middle;
-  }
-  return low;
+  return last_fact_before(reader, time_ms + 1, last);
 }
 
 }  // namespace subak

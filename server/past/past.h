@@ -51,8 +51,8 @@ class PastState {
 struct PastRead {
   Moment moment;
   std::function<void(PastState&)> then;
-  // nullopt: the process stops, or `wanted` returned false. Otherwise the error says what is wrong
-  // with the moment, in the field "at", or why the store cannot be read.
+  // nullopt: the process stops, or `wanted` returned false. An error with the field "at": the store
+  // has no such moment. Any other error: the store cannot be read.
   std::function<void(const std::optional<Error>&)> failed;
   // Returns false if the caller no longer waits for the answer; `failed` is then called early. May
   // be null.

@@ -6,7 +6,7 @@
 
 #include "core/limits.h"
 #include "model/input.h"
-#include "server/past/moment.h"
+#include "server/past/fact_times.h"
 #include "server/past/past_limits.h"
 
 namespace subak {
@@ -81,14 +81,9 @@ Result<Replay::Facts> Replay::read_until(std::uint64_t seq) {
                  "the store has no fact with this number"};
   }
   Facts out{1, {}};
-  const MomentTime before{here->front().time_ms - 1};
-  const Result<std::vector<Fact>> first = reader_.facts(0, 1);
-  if (!first.ok()) return first.error();
-  if (first->front().time_ms <= before.time_ms) {
-    const auto last = seq_of_moment(reader_, before, seq, "decision");
-    if (!last.ok()) return last.error();
-    out.first = *last + 1;
-  }
+  const auto before = last_fact_before(reader_, here->front().time_ms, seq);
+  if (!before.ok()) return before.error();
+  out.first = *before + 1;
   const std::uint64_t count = seq - out.first + 1;
   if (count > limits::kMaxReplayFacts) {
     return Error{ErrorCode::kExhausted, "decision", std::to_string(seq),

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <variant>
 
-#include "server/api/history/fact_times.h"
 #include "server/api/history/history_limits.h"
+#include "server/past/fact_times.h"
 
 namespace subak::api {
 

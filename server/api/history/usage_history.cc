@@ -1,5 +1,5 @@
-// GetUsageHistory. The follower says who pays and what has no row yet. The store returns the rows,
-// and the edits of quotas from the audit log.
+// GetUsageHistory. The follower has the payers, and the usage without a row. The store has the rows
+// of the ledger, and the edits of quotas in the audit log.
 #include <algorithm>
 #include <map>
 #include <memory>
@@ -9,12 +9,12 @@
 
 #include "core/limits.h"
 #include "server/api/convert/convert.h"
-#include "server/api/history/fact_times.h"
 #include "server/api/history/history_limits.h"
 #include "server/api/history/usage_steps.h"
 #include "server/api/usage/quota_time.h"
 #include "server/api/usage/usage_service.h"
 #include "server/api/usage/usage_sums.h"
+#include "server/past/fact_times.h"
 
 namespace subak::api {
 namespace {

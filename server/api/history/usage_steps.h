@@ -12,7 +12,7 @@
 
 namespace subak::api {
 
-// The steps [from + i x step, from + (i + 1) x step), the last of which ends at `to`.
+// The steps [from + i x step, from + (i + 1) x step). The last step ends at `to`.
 class UsageSteps {
  public:
   // The usage in one step, as v1::UsageStep.
