@@ -140,6 +140,13 @@ void Session::say(const std::string& line) {
   if (form_ == Form::kTable || form_ == Form::kWide) out() << printable(line) << '\n';
 }
 
+void print_line(Session& session, const std::string& name, const std::string& value,
+                std::size_t width) {
+  std::string head = name + ":";
+  head.resize(width, ' ');
+  session.out() << head << printable(value) << '\n';
+}
+
 int repeat(Session& session, double seconds, const std::function<void()>& draw) {
   while (true) {
     if (seconds > 0 && session.screen().colour) session.out() << "\x1b[H\x1b[2J";

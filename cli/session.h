@@ -8,6 +8,8 @@
 #include <memory>
 #include <ostream>
 #include <string>
+#include <string_view>
+#include <type_traits>
 #include <vector>
 
 #include "cli/client.h"
@@ -115,11 +117,16 @@ class Session {
 // `draw` once.
 int repeat(Session& session, double seconds, const std::function<void()>& draw);
 
+// Prints the name and a colon, padded to `width` columns, then the value.
+void print_line(Session& session, const std::string& name, const std::string& value,
+                std::size_t width);
+
 // Returns all pages of a list in one answer, with at most `most` rows (0: all rows). `rows(answer)`
-// returns a pointer to the repeated field of the rows.
-template <class Answer, class Request, class Rows>
+// returns a pointer to the repeated field of the rows. `join(all, page)`, if given, is called
+// before a page is added to the pages so far.
+template <class Answer, class Request, class Rows, class Join = std::nullptr_t>
 Answer all_pages(Session& session, std::string_view method, Request request, std::int64_t most,
-                 Rows rows) {
+                 Rows rows, Join join = {}) {
   constexpr int kPage = 1000;
   Answer all;
   while (true) {
@@ -127,6 +134,7 @@ Answer all_pages(Session& session, std::string_view method, Request request, std
     if (left <= 0) return all;
     request.set_page_size(static_cast<int>(left < kPage ? left : kPage));
     Answer page = session.call<Answer>(method, request);
+    if constexpr (!std::is_null_pointer_v<Join>) join(all, page);
     all.MergeFrom(page);
     if (page.next_page_token().empty()) {
       all.clear_next_page_token();

@@ -27,11 +27,7 @@ namespace fs = std::filesystem;
 
 constexpr char kDefaultState[] = "var/subak.db";  // subakd has the same
 
-Failure failure_of(const Error& error) {
-  const int code = error.code == ErrorCode::kNotFound ? kExitNotFound : kExitRefused;
-  const std::string field = error.field == "until" ? "--until" : error.field;
-  return {code, error.got.empty() ? field : field + ": " + error.got, error.want};
-}
+Failure failure_of(const Error& error) { return store_failure(error, "until"); }
 
 [[noreturn]] void fail_errno(const std::string& path, const char* todo) {
   const int code = errno == ENOENT ? kExitNotFound : kExitRefused;
@@ -123,9 +119,7 @@ StateMark receive(Session& s, PartFile& part) {
 }
 
 void line(Session& s, const std::string& name, const std::string& value) {
-  std::string head = name + ":";
-  head.resize(12, ' ');
-  s.out() << head << printable(value) << '\n';
+  print_line(s, name, value, 12);
 }
 
 v1::StoreReport message_of(const std::string& file, const StoreReport& report) {

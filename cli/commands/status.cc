@@ -8,9 +8,7 @@ namespace subak::cli {
 namespace {
 
 void line(Session& s, const std::string& name, const std::string& value) {
-  std::string head = name + ":";
-  head.resize(16, ' ');
-  s.out() << head << printable(value) << '\n';
+  print_line(s, name, value, 16);
 }
 
 std::string millis_text(const Duration& d) {

@@ -23,11 +23,7 @@ struct ReplayCommand {
   std::uint64_t decision = 0, from = 0, to = 0;
 };
 
-Failure failure_of(const Error& error) {
-  const int code = error.code == ErrorCode::kNotFound ? kExitNotFound : kExitRefused;
-  const std::string field = error.field == "decision" ? "--decision" : error.field;
-  return {code, error.got.empty() ? field : field + ": " + error.got, error.want};
-}
+Failure failure_of(const Error& error) { return store_failure(error, "decision"); }
 
 std::unique_ptr<StoreReader> open(const std::string& state) {
   if (file_size(state) <= 0) {
@@ -41,9 +37,7 @@ std::unique_ptr<StoreReader> open(const std::string& state) {
 }
 
 void line(Session& s, const std::string& name, const std::string& value) {
-  std::string head = name + ":";
-  head.resize(12, ' ');
-  s.out() << head << printable(value) << '\n';
+  print_line(s, name, value, 12);
 }
 
 // Fills the report with the first difference, or with the one decision of a command.

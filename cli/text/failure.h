@@ -37,6 +37,14 @@ inline Failure usage_failure(std::string what, std::string todo) {
   return {kExitUsage, std::move(what), std::move(todo), "", ""};
 }
 
+// Returns the failure of a command that works on a store by itself. The field `option` of the error
+// is shown as the option of this name.
+inline Failure store_failure(const Error& error, const std::string& option) {
+  const int code = error.code == ErrorCode::kNotFound ? kExitNotFound : kExitRefused;
+  const std::string field = error.field == option ? "--" + option : error.field;
+  return {code, error.got.empty() ? field : field + ": " + error.got, error.want};
+}
+
 // Returns the value, or throws a usage failure that describes the valid values of the field.
 template <class T>
 T value_or_usage(Result<T> result, std::string todo) {

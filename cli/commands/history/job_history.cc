@@ -91,19 +91,13 @@ Table event_table(const v1::GetJobHistoryResponse& answer) {
 v1::GetJobHistoryResponse read_history(Session& s, const HistoryCommand& o) {
   v1::GetJobHistoryRequest request;
   request.set_job_id(o.id);
-  v1::GetJobHistoryResponse all;
-  do {
-    constexpr std::int64_t kPage = 500;
-    const std::int64_t left = o.list.limit == 0 ? kPage : o.list.limit - all.events_size();
-    if (left <= 0) break;
-    request.set_page_size(static_cast<int>(std::min(left, kPage)));
-    auto page = s.call<v1::GetJobHistoryResponse>("JobService/GetJobHistory", request);
-    page.set_facts_read(all.facts_read() + page.facts_read());
-    all.MergeFrom(page);
-    request.set_page_token(page.next_page_token());
-    all.clear_next_page_token();
-  } while (!request.page_token().empty());
-  return all;
+  using Answer = v1::GetJobHistoryResponse;
+  return all_pages<Answer>(
+      s, "JobService/GetJobHistory", request, o.list.limit,
+      [](Answer& all) { return all.mutable_events(); },
+      [](const Answer& all, Answer& page) {
+        page.set_facts_read(all.facts_read() + page.facts_read());
+      });
 }
 
 }  // namespace
