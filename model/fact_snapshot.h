@@ -267,7 +267,7 @@ struct JobSnapshot {
     friend bool operator==(const Preempted&, const Preempted&) = default;
   };
   Preempted preempted;
-  // The run of the job.
+  // A node on which a pod finished.
   struct FinishedOn {
     NodeId node;
     template <class V>
@@ -276,6 +276,7 @@ struct JobSnapshot {
     }
     friend bool operator==(const FinishedOn&, const FinishedOn&) = default;
   };
+  // The run of the job.
   struct Run {
     // The start of the current or last attempt. 0: the job waits.
     TimeMs started_ms = 0;

@@ -302,10 +302,12 @@ ReservedNodes draining_before(const State& s, TimeMs end_ms) {
 
 NodesOfGangs nodes_of_finishing_gangs(const State& s) {
   NodesOfGangs out;
-  for (const JobId id : s.jobs().sets().finishing()) {
-    const state::Run& run = s.jobs().at(id).run();
-    if (run.holding > 0 && s.now() < run.finishing_ms + limits::kGangFinishMs)
-      out[id] = run.finished_on;
+  const auto& finishing = s.jobs().sets().finishing();
+  // Earlier gangs no longer count.
+  const std::pair<TimeMs, JobId> first(s.now() - limits::kGangFinishMs + 1, JobId());
+  for (auto it = finishing.lower_bound(first); it != finishing.end(); ++it) {
+    const state::Run& run = s.jobs().at(it->second).run();
+    if (run.holding > 0) out[it->second] = run.finished_on;
   }
   return out;
 }

@@ -123,9 +123,9 @@ ReservedNodes draining_before(const State& s, TimeMs end_ms);
 
 // Nodes by the gang that was on them.
 using NodesOfGangs = std::map<JobId, std::vector<NodeId>>;
-// Returns the nodes of pods that have finished in gangs of which other pods still run. Other jobs
-// may not start there yet, so that the gang's nodes stay together (docs/design/0127). A gang counts
-// until limits::kGangFinishMs after its first pod finished.
+// Returns the nodes of the finished pods of gangs that still have running pods. Other jobs may not
+// start there yet, so that the gang's nodes stay together (docs/design/0127). A gang counts until
+// limits::kGangFinishMs after its first pod finished. O(gangs that count).
 NodesOfGangs nodes_of_finishing_gangs(const State& s);
 
 // The nodes that a job may not use if it starts now. These are the nodes that will be drained

@@ -35,12 +35,12 @@ void JobSets::put_by_state(const Job& job) {
   set_member(active_, job.id, job.active());
   set_member(waiting_again_, job.id, job.waits_again());
   set_member(beside_queue_, job.id, is_beside_queue(job));
-  set_member(finishing_, job.id, job.is_finishing());
+  set_member(finishing_, std::pair(job.run().finishing_ms, job.id), job.is_finishing());
 }
 
 void JobSets::change_pods(const Job& job) {
   set_member(crowded_, job.id, job.pods_behind() > 0);
-  set_member(finishing_, job.id, job.is_finishing());
+  set_member(finishing_, std::pair(job.run().finishing_ms, job.id), job.is_finishing());
 }
 
 void JobSets::change_waits(const Job& job) {

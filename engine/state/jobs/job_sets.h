@@ -8,6 +8,7 @@
 #include <array>
 #include <cstddef>
 #include <set>
+#include <utility>
 
 #include "core/block_set.h"
 #include "core/ids.h"
@@ -40,8 +41,8 @@ class JobSets {
   }
   // Jobs with Job::awaits_pod(): the job's controller has to create another pod.
   const std::set<JobId>& awaiting_pods() const { return awaiting_pods_; }
-  // Jobs with Job::is_finishing(): some pods of the gang have finished.
-  const std::set<JobId>& finishing() const { return finishing_; }
+  // Jobs with Job::is_finishing(), by Run::finishing_ms.
+  const std::set<std::pair<TimeMs, JobId>>& finishing() const { return finishing_; }
 
   // Counts a job that is new or restored, and adds the job to its sets.
   void add(const Job& job);
@@ -49,6 +50,8 @@ class JobSets {
   void change_state(const Job& job, JobState before);
   // Call it after Job::pods, Job::gang_size or Run::finishing_ms changed.
   void change_pods(const Job& job);
+  // Call it before the job loses its run.
+  void end_run(const Job& job) { finishing_.erase({job.run().finishing_ms, job.id}); }
   // Call it after Job::until_ms, Job::stop, JobExtras::backoff or Job::awaits_resume() changed.
   void change_waits(const Job& job);
   // Removes a done job that is forgotten.
@@ -64,7 +67,8 @@ class JobSets {
 
   std::array<std::size_t, EnumText<JobState>::names.size()> counts_{};
   BlockSet<JobId> active_, waiting_again_;
-  std::set<JobId> beside_queue_, crowded_, refused_, awaiting_resume_, awaiting_pods_, finishing_;
+  std::set<JobId> beside_queue_, crowded_, refused_, awaiting_resume_, awaiting_pods_;
+  std::set<std::pair<TimeMs, JobId>> finishing_;
   std::set<std::pair<AccountId, JobId>> awaiting_by_leaf_;
 };
 

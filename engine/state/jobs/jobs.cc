@@ -234,6 +234,7 @@ void Jobs::put_off(ClusterId cluster, DurationMs by) {
 void Jobs::end_run(Job& job) {
   if (job.is_over()) record_.left(job, fleet_.shared_request(job.shape));
   set_end(job, 0, 0);
+  sets_.end_run(job);
   job.of_run.reset();
 }
 
