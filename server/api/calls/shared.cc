@@ -15,7 +15,11 @@ namespace {
 
 constexpr char kSequence[] = "subak-sequence", kMinSequence[] = "subak-min-sequence";
 constexpr char kAt[] = "subak-at", kTime[] = "subak-time";
-constexpr std::string_view kPastReads = "reads of the past";
+constexpr QueueLimits kReads{"reads", limits::kMaxExpensiveReads, limits::kMaxReadsPerCaller};
+constexpr QueueLimits kStoreReads{"store reads", limits::kMaxStoreReads,
+                                  limits::kMaxReadsPerCaller};
+constexpr QueueLimits kPastReads{"reads of the past", limits::kMaxPastReads,
+                                 limits::kMaxPastReadsPerCaller};
 
 // Returns the address of the browser of a call within the process; nullopt: the call comes from
 // outside. The metadata `subak-inside` has the service's own authorization, which no other process
@@ -81,16 +85,11 @@ grpc::Status Shared::why_refused(std::string_view what) const {
   return to_status(busy(what));
 }
 
-grpc::Status Shared::why_not(Queued queued, std::string_view what) const {
+grpc::Status Shared::why_not(Queued queued, const QueueLimits& of) const {
   if (queued == Queued::kStopped) return shutting_down();
   const bool of_caller = queued == Queued::kCallerFull;
-  const bool of_past = what == kPastReads;
-  const std::size_t most = of_past && of_caller    ? limits::kMaxPastReadsPerCaller
-                           : of_past               ? limits::kMaxPastReads
-                           : of_caller             ? limits::kMaxReadsPerCaller
-                           : what == "store reads" ? limits::kMaxStoreReads
-                                                   : limits::kMaxExpensiveReads;
-  return to_status(busy("the queue of " + std::to_string(most) + " " + std::string(what) +
+  const std::size_t most = of_caller ? of.most_of_caller : of.most;
+  return to_status(busy("the queue of " + std::to_string(most) + " " + std::string(of.name) +
                         (of_caller ? " of one caller" : "")));
 }
 
@@ -311,7 +310,7 @@ Call::Reactor* Call::read_expensive_then(Follower::Read next) const {
 }
 
 Call::Reactor* Call::queued(Queued how) const {
-  if (how != Queued::kYes) finish(shared_->why_not(how, "reads"));
+  if (how != Queued::kYes) finish(shared_->why_not(how, kReads));
   return reactor_;
 }
 
@@ -346,7 +345,7 @@ Call::Reactor* Call::store_then(StoreReads::Task next) const {
   return once_seen([call = *this, next = std::move(next)] {
     if (call.answer_->sequence == 0) call.rests_on_all();  // its first part sets it
     const Queued queued = call.shared_->reads.run(call.caller_->turn(), next);
-    if (queued != Queued::kYes) call.finish(call.shared_->why_not(queued, "store reads"));
+    if (queued != Queued::kYes) call.finish(call.shared_->why_not(queued, kStoreReads));
   });
 }
 

@@ -29,6 +29,13 @@
 
 namespace subak::api {
 
+// The name and the limits of a queue of reads: of all callers together, and of one caller.
+struct QueueLimits {
+  std::string_view name;
+  std::size_t most = 0;
+  std::size_t most_of_caller = 0;
+};
+
 // A server has one Shared, which outlives all calls and streams. The constructor sets all members.
 // A member that changes later is atomic, is guarded by a mutex, or is of a type that any thread may
 // use.
@@ -100,8 +107,8 @@ struct Shared {
   // of the full queue.
   grpc::Status why_refused(std::string_view what) const;
   // Returns the status for work that was not queued. The text of the status names the limit that
-  // was reached. `queued` must not be kYes. `what`: "reads", "store reads" or "reads of the past".
-  grpc::Status why_not(Queued queued, std::string_view what) const;
+  // was reached. `queued` must not be kYes. `of`: the queue that refused it.
+  grpc::Status why_not(Queued queued, const QueueLimits& of) const;
 };
 
 // Authenticates the caller of a call, by the metadata "authorization" and the peer's address. A
