@@ -7,6 +7,7 @@
 #include "core/limits.h"
 #include "engine/engine.h"
 #include "engine/forecast/forecast.h"
+#include "inputs.h"
 
 namespace subak {
 namespace {
@@ -15,17 +16,8 @@ namespace {
 class OneByOne : public testing::Test {
  protected:
   void SetUp() override {
-    in::SetCluster cluster;
-    cluster.name = "main";
-    cluster.mode = Mode::kEnforce;
-    send(cluster);
-    in::ImportNodes import;
-    import.cluster = "main";
-    import.nodes.resize(1);
-    import.nodes[0].name = "n0";
-    import.nodes[0].product = "H100";
-    import.nodes[0].gpus = 8;
-    send(import);
+    send(main_cluster());
+    send(h100_nodes(1));
     in::SetAccount account;
     account.spec.path = "ml";
     send(account);

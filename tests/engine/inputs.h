@@ -2,6 +2,7 @@
 // Threads: one at a time.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <utility>
 
@@ -16,6 +17,41 @@ inline Input at(TimeMs t, in::Body body, std::string request_id = "") {
   input.request_id = std::move(request_id);
   input.body = std::move(body);
   return input;
+}
+
+// The cluster "main", in mode enforce.
+inline in::SetCluster main_cluster() {
+  in::SetCluster out;
+  out.name = "main";
+  out.mode = Mode::kEnforce;
+  return out;
+}
+
+// The nodes n0, n1, ... of "main", each with 8 H100.
+inline in::ImportNodes h100_nodes(int count) {
+  in::ImportNodes out;
+  out.cluster = "main";
+  for (int i = 0; i < count; ++i) {
+    NodeSpec node;
+    node.name = "n" + std::to_string(i);
+    node.product = "H100";
+    node.gpus = 8;
+    out.nodes.push_back(std::move(node));
+  }
+  return out;
+}
+
+// A job of pods with whole GPUs in "main".
+inline in::SubmitJob job_of_pods(const std::string& account, std::uint32_t pods,
+                                 std::int64_t gpus) {
+  in::SubmitJob out;
+  out.cluster = "main";
+  out.account = account;
+  out.request.groups.resize(1);
+  out.request.groups[0].count = pods;
+  out.request.groups[0].shape.kind = GpuKind::kWhole;
+  out.request.groups[0].shape.gpus = gpus;
+  return out;
 }
 
 }  // namespace subak

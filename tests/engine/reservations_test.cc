@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "engine/engine.h"
+#include "inputs.h"
 #include "model/bounds/pass_limits.h"
 
 namespace subak {
@@ -16,10 +17,7 @@ constexpr TimeMs kStart = 1'767'225'600'000;
 class Reservations : public testing::Test {
  protected:
   void SetUp() override {
-    in::SetCluster cluster;
-    cluster.name = "main";
-    cluster.mode = Mode::kEnforce;
-    send(cluster);
+    send(main_cluster());
     for (const char* path : {"ml", "bio"}) account(path);
     set_policy([](Policy&) {});
   }
@@ -38,18 +36,7 @@ class Reservations : public testing::Test {
     change(set.policy);
     EXPECT_FALSE(send(set).error);
   }
-  void nodes(int count) {
-    in::ImportNodes import;
-    import.cluster = "main";
-    for (int i = 0; i < count; ++i) {
-      NodeSpec node;
-      node.name = "n" + std::to_string(i);
-      node.product = "H100";
-      node.gpus = 8;
-      import.nodes.push_back(node);
-    }
-    EXPECT_FALSE(send(import).error);
-  }
+  void nodes(int count) { EXPECT_FALSE(send(h100_nodes(count)).error); }
   void drain(const std::string& node, TimeMs from_ms) {
     in::DrainNode drain;
     drain.cluster = "main";
@@ -60,14 +47,8 @@ class Reservations : public testing::Test {
   }
   JobId submit(std::uint32_t pods, std::int64_t gpus, DurationMs limit_ms,
                const std::string& of = "ml") {
-    in::SubmitJob job;
-    job.cluster = "main";
-    job.account = of;
+    in::SubmitJob job = job_of_pods(of, pods, gpus);
     job.time_limit_ms = limit_ms;
-    job.request.groups.resize(1);
-    job.request.groups[0].count = pods;
-    job.request.groups[0].shape.kind = GpuKind::kWhole;
-    job.request.groups[0].shape.gpus = gpus;
     const Reply reply = send(job);
     EXPECT_FALSE(reply.error) << reply.error->message();
     pass();

@@ -1,4 +1,4 @@
-// ProvisioningRequests: what is read of them, and what is written.
+// Reads and writes ProvisioningRequests and their PodTemplates.
 #include <gmock/gmock.h>
 
 #include "core/limits.h"

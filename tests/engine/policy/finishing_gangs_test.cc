@@ -7,6 +7,7 @@
 
 #include "core/limits.h"
 #include "engine/engine.h"
+#include "tests/engine/inputs.h"
 
 namespace subak {
 namespace {
@@ -17,23 +18,11 @@ constexpr TimeMs kStart = 1'767'225'600'000;
 class FinishingGangs : public testing::Test {
  protected:
   void SetUp() override {
-    in::SetCluster cluster;
-    cluster.name = "main";
-    cluster.mode = Mode::kEnforce;
-    send(cluster);
+    send(main_cluster());
     in::SetAccount account;
     account.spec.path = "ml";
     send(account);
-    in::ImportNodes import;
-    import.cluster = "main";
-    for (int i = 0; i < 4; ++i) {
-      NodeSpec node;
-      node.name = "n" + std::to_string(i);
-      node.product = "H100";
-      node.gpus = 8;
-      import.nodes.push_back(node);
-    }
-    send(import);
+    send(h100_nodes(4));
     gang = start(2), one = start(1), other = start(1);
     big = submit(2), small = submit(1);
   }
@@ -47,14 +36,7 @@ class FinishingGangs : public testing::Test {
     return out.reply;
   }
   JobId submit(std::uint32_t pods) {
-    in::SubmitJob job;
-    job.cluster = "main";
-    job.account = "ml";
-    job.request.groups.resize(1);
-    job.request.groups[0].count = pods;
-    job.request.groups[0].shape.kind = GpuKind::kWhole;
-    job.request.groups[0].shape.gpus = 8;
-    const JobId id = send(job).job;
+    const JobId id = send(job_of_pods("ml", pods, 8)).job;
     pass();
     return id;
   }

@@ -2,10 +2,11 @@
 #include <random>
 
 #include "accounting/account.h"
-#include "tests/server/api/api_stream_fixture.h"
 #include "server/api/history/history_limits.h"
 #include "server/api/history/job_past.h"
 #include "server/api/history/usage_steps.h"
+#include "tests/server/api/api_stream_fixture.h"
+#include "tests/server/store/support/facts_reader.h"
 
 namespace subak {
 namespace {
@@ -138,8 +139,8 @@ TEST_F(ApiHistoryTokensTest, AViewerMayRead) {
   EXPECT_EQ(asked(), grpc::NOT_FOUND);
 }
 
-// A log of facts of which each `every`th creates the next job of one of two clusters.
-class FactsOnly final : public StoreReader {
+// A log of facts. Each `every`th fact creates a job, in one of two clusters by turns.
+class FactsOnly final : public FactsReader {
  public:
   FactsOnly(std::uint64_t count, std::uint64_t every) {
     for (std::uint64_t seq = 1; seq <= count; ++seq) {
@@ -160,15 +161,6 @@ class FactsOnly final : public StoreReader {
     return std::vector<Fact>(at(std::min<std::size_t>(after, end)), at(end));
   }
   Result<Recovered> recover(FactSink&) override { return Recovered(); }
-  Result<std::vector<LedgerEntry>> ledger(const LedgerQuery&) override {
-    return std::vector<LedgerEntry>();
-  }
-  Result<std::vector<DailyUsage>> daily_usage(const LedgerQuery&) override {
-    return std::vector<DailyUsage>();
-  }
-  Result<std::vector<AuditEntry>> audit(const AuditQuery&) override {
-    return std::vector<AuditEntry>();
-  }
   std::uint64_t size() const { return facts_.size(); }
 
  private:
