@@ -1,5 +1,5 @@
-// Numbers the lists of one kind of objects, and decides whether objects that a list did not name
-// are gone. Threads: one at a time.
+// Numbers the lists (LIST requests) of one kind of Kubernetes objects, and decides whether objects
+// that a list did not name are gone. Threads: one at a time.
 #pragma once
 
 #include <cstddef>

@@ -1,5 +1,6 @@
-// The namespaces whose label names an account, or named one earlier. Threads: one at a time;
-// ClusterCache owns the cache.
+// The namespaces whose label says to which account (a team) their jobs belong, or said so earlier.
+// The cache puts each change into the outbox for the core, the engine that decides. Threads: one at
+// a time; ClusterCache owns the cache.
 #pragma once
 
 #include <cstdint>

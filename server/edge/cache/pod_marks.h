@@ -1,5 +1,6 @@
-// The pods that the edge must look at again, in one set for each cause. Threads: one at a
-// time; ClusterCache owns the marks.
+// The pods that the edge must look at again, in one set for each cause. The cache marks most of
+// them; parts of the edge (server/edge/cluster) take them out in each turn. Threads: one at a time;
+// ClusterCache owns the marks.
 #pragma once
 
 #include <cstddef>

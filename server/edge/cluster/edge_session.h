@@ -1,7 +1,7 @@
-// The session of an edge with the core. The session identifies the cluster and lists all objects.
-// Once the core has the complete list, the session follows: it sends each change to the core. Each
-// start of the edge begins a session (docs/design/0031). A session that fails ends, and the next
-// one begins after a pause.
+// The session of an edge with the core (the engine that decides). The session identifies the
+// cluster and lists all objects. Once the core has the complete list, the session follows: it sends
+// each change to the core. Each start of the edge begins a session (docs/design/0031). A session
+// that fails ends, and the next one begins after a pause.
 //
 // EdgeSession owns the phase, the number of the session, the user name at the API server and the
 // pauses between sessions. EdgeSession sends all inputs of the edge, since each input names its

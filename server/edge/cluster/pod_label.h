@@ -16,11 +16,10 @@
 
 namespace subak {
 
-// Writes the label. PodLabel has at most one open call, and retries a failed call without end.
-// Threads: any may call start(), want() and stop(), one after the other. turn() and is_settled()
-// belong to the label's thread, or without start() to the caller.
-// A failure never stops the service. Each failed attempt is logged, and the pauses
-// between attempts grow.
+// Writes the label. PodLabel has at most one open call, and retries a failed call without end. A
+// failure never stops the service: it is logged, and the pauses between attempts grow. Threads: any
+// may call start(), want() and stop(), one after the other. Only the object's own thread calls
+// turn() and is_settled(); a test that does not call start() calls them itself.
 class PodLabel {
  public:
   // `pod`: NAMESPACE/NAME. Until the first want(), it removes the label, which an earlier process

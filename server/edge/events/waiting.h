@@ -1,6 +1,6 @@
 // Records why a job waits, and its start estimate, by Events on one pod of the job and on the pod's
 // owner. Waiting records these Events at each of these moments:
-// - the job has waited for limits::kTellWaitingMs, or claims GPUs;
+// - the job has waited for limits::kTellWaitingMs, or claims GPUs (other jobs must give them back);
 // - the reason changes, or a job that was not named before must give back GPUs that the job claims;
 // - the expected start changes by more than limits::kStartMovedMs, and by more than the remaining
 //   wait divided by limits::kStartMovedPart.

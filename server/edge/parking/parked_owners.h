@@ -1,5 +1,7 @@
-// Tracks the owners of pods that wait suspended until their turn (docs/design/0119). ParkedOwners
-// stores which of them the core knows, and which must be resumed without a turn.
+// Tracks parked owners: Jobs and other objects that Subak has suspended until their turn, so that
+// their pods do not exist while they wait (docs/design/0119). The turn comes when the core, the
+// engine that decides, has GPUs for them. ParkedOwners stores which owners the core knows, and
+// which must be resumed without a turn.
 // Threads: one at a time; OwnerCache owns the object.
 #pragma once
 

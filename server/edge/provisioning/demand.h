@@ -1,5 +1,6 @@
-// Which jobs need a ProvisioningRequest, by the newest forecast (docs/design/0124). Threads: any;
-// pure functions.
+// Finds the jobs that need a ProvisioningRequest, by the newest forecast of starts
+// (docs/design/0124). With such an object, Subak asks an autoscaler for nodes of a pool. Threads:
+// any that may read the engine; pure functions.
 #pragma once
 
 #include <cstdint>

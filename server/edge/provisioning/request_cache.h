@@ -1,5 +1,6 @@
-// The ProvisioningRequests of a cluster that Subak made, as the edge has seen them. Does no I/O and
-// reads no clock. Threads: one at a time.
+// The ProvisioningRequests of a cluster that Subak made, as the edge has seen them. With such an
+// object, Subak asks an autoscaler for nodes. Does no I/O and reads no clock. Threads: one at a
+// time; EdgeContext owns the cache.
 #pragma once
 
 #include <cstdint>

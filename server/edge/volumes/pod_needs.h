@@ -10,7 +10,8 @@
 
 namespace subak {
 
-// Why a gated pod must wait before the core gets it. Until then it belongs to no job.
+// Why a gated pod must wait before the core, the engine that decides, gets it. Until then it
+// belongs to no job.
 struct PodWait {
   // Why Subak does not know which GPUs the pod's ResourceClaims request. Empty: Subak knows, or the
   // pod has no ResourceClaim.

@@ -1,6 +1,7 @@
-// The fence prevents an outdated patch from giving one node to two jobs. The fence guards pods
-// whose hold was released although an outdated patch has opened their gate, or still may open the
-// gate.
+// The fence prevents an outdated patch from giving one node to two jobs. A hold is the GPUs on a
+// node that the core, the engine that decides, gives to a pod before the pod is bound. The fence
+// guards pods whose hold was released although an outdated patch has opened their gate, or still
+// may open the gate.
 //
 // The core releases the hold of a pod if it believes that the pod's gate is closed. But a patch
 // that opens the gate may be delayed, in this process or in an earlier leader. The delayed patch
@@ -44,10 +45,10 @@ class Fence {
     bool anywhere = false;
   };
 
-  // Takes an effect of the core on a job. `inherited`: the effect is from before this session, so
-  // the patches of earlier attempts are unknown here. The core sends the effect only when the
-  // release of the hold is durable. A mark that was made earlier would prove nothing, since the
-  // core could still release the pod again for the same attempt.
+  // Takes an effect, a command of the core, on a job. `inherited`: the effect is from before this
+  // session, so the patches of earlier attempts are unknown here. The core sends the effect only
+  // when the release of the hold is durable. A mark that was made earlier would prove nothing,
+  // since the core could still release the pod again for the same attempt.
   void take(const Effect& effect, bool inherited);
   // Guards a pod that is reported to the core as gone although it exists. The core then ends the
   // hold of the pod, but sends no effect on it.

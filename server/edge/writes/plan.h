@@ -1,6 +1,7 @@
-// Computes the edge's next writes. The plan is a pure function of the wanted effects, the fence,
-// the object cache and the attempts so far; the edge stores no other data between two plans. So an
-// effect that was lost, repeated or late does no harm. Threads: any; pure functions.
+// Computes the edge's next writes to the API server. The plan is a pure function of the wanted
+// effects (commands of the core), the fence, the object cache and the attempts so far. The edge
+// stores no other data between two plans. So an effect that was lost, repeated or late does no
+// harm. Threads: any; pure functions.
 #pragma once
 
 #include <array>
@@ -42,8 +43,8 @@ struct EnumText<WriteKind> {
 };
 
 // kMarkTakenBack and kMarkCancelled are the values of the annotation subak.gpu/suspended on an
-// owner that Subak has suspended. With kMarkTakenBack, Subak resumes the owner once the owner's
-// pods are gone.
+// owner that Subak has suspended. With kMarkTakenBack, the job waits again, and Subak resumes the
+// owner once the owner's pods are gone.
 inline constexpr std::string_view kMarkTakenBack = "taken-back";
 // With the annotation value kMarkCancelled, the owner stays suspended until a user resumes the
 // owner.
