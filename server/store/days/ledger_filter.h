@@ -1,5 +1,5 @@
-// Selects rows of the ledger by the parts of a query that SQL does not handle. Threads: any, if no
-// thread changes the object.
+// Selects rows of the ledger by the parts of a LedgerQuery that the SQL of the stores does not
+// handle. Threads: any, if no thread changes the object.
 #pragma once
 
 #include <cstddef>

@@ -1,4 +1,5 @@
-// Replaces a store with a backup. No service may run on the store.
+// Replaces a SQLite store with a backup, for the command `subak admin restore`. No service may run
+// on the store. Threads: the caller's; restore_store() blocks until the new store is durable.
 #pragma once
 
 #include <optional>

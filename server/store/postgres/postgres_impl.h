@@ -1,5 +1,5 @@
-// The part of the PostgreSQL store that writes. Other code uses open_postgres_store()
-// (postgres_store.h).
+// The part of the PostgreSQL store that writes. Other code uses open_shared_store()
+// (postgres_store.h), which makes this object. Threads: as Store and SharedStore say.
 #pragma once
 
 #include <atomic>

@@ -1,5 +1,6 @@
-// Reads rows of the database into records, and checks the checksums of the rows. Private to
-// server/store/postgres.
+// Reads rows of the database into records, and checks the checksums of the rows. The checksums of a
+// store start from its seed, which identifies the store. Private to server/store/postgres. Threads:
+// those that may use the connection.
 #pragma once
 
 #include <cstdint>

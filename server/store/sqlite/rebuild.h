@@ -1,5 +1,6 @@
-// Removes a damaged checkpoint from a store. The store remains complete, since the facts alone
-// rebuild the state.
+// Removes a damaged checkpoint from a SQLite store. A checkpoint only makes a start faster: the
+// facts alone rebuild the state, so the store remains complete. Threads: the caller's; the function
+// blocks.
 #pragma once
 
 #include <cstdint>
