@@ -1,8 +1,9 @@
-// The follower: a second engine on its own thread, which gets the durable facts through evolve().
-// The follower serves all reads that need more than the View (lists, explanations, bills). The
-// follower also writes the checkpoints, and compares digests of its state with those of the loop.
-// The loop never waits for the follower. If too many facts wait for the follower, it drops them and
-// reads them from the store.
+// The follower: a second engine on its own thread. It gets each durable fact from the runtime, and
+// applies it with Engine::evolve(), which decides nothing. The follower serves all reads (lists,
+// explanations, bills) that need more than the View, the small read-only copy of the state that the
+// loop (the thread that decides) publishes. The follower also writes the checkpoints, and compares
+// digests of its state with those of the loop. The loop never waits for the follower. If too many
+// facts wait for the follower, it drops them and reads them from the store.
 //
 // Reads wait in two priority lanes, cheap and expensive. In each turn, the follower takes the
 // waiting facts, then runs all waiting cheap reads, then one expensive read. So a cheap read waits
@@ -94,7 +95,8 @@ struct FollowerStats {
   bool failed = false;
 };
 
-// The follower of one process.
+// The follower of one process. Threads: one at a time may call start(), stop() and turn();
+// RuntimeOptions::on_durable calls durable(); any thread may call the other members.
 class Follower {
  public:
   // `store` must outlive the follower.

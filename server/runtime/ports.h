@@ -1,5 +1,10 @@
-// The interface of the durable store that the runtime needs. server/store/sqlite and
-// server/store/postgres implement this interface; tests have their own implementations.
+// The interface of the durable store that the runtime needs, and the records that its reads return.
+// server/store/sqlite and server/store/postgres implement this interface; tests have their own
+// implementations.
+//
+// The store has facts (numbered decisions and observations) and checkpoints (lists of facts that
+// rebuild the state as of one fact). It also has the rows of the ledger (one interval in which one
+// pod held GPUs of one node) and the audit log (the edits by people).
 #pragma once
 
 #include <cstdint>
@@ -26,7 +31,7 @@ class PackedFacts;
 
 // --- reads ---------------------------------------------------------------------------------------
 
-// Receives the facts that rebuild the state, in this order:
+// Receives the facts that rebuild the state from StoreReader::recover(), in this order:
 // - checkpoint_fact(), for each fact of the checkpoint; these facts have the number 0;
 // - checkpoint_end(), once; `seq` is 0 if there is no checkpoint;
 // - fact(), for each later fact, without a gap in the numbers.
@@ -139,7 +144,8 @@ struct DailyUsage {
   std::uint64_t rows = 0;
 };
 
-// Says which rows and days the stored sums of days include.
+// Says which rows and days the stored sums of days include. These are sums of the ledger's rows by
+// UTC day, from which reports are read.
 struct DayMark {
   // The sums have all rows of facts up to this one. 0: there are no sums.
   std::uint64_t seq = 0;
