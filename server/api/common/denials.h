@@ -1,5 +1,6 @@
-// Decides which refusals for lack of rights get a row in the audit log. However often a caller
-// tries, the log gets only one row a minute for each subject that the caller tries to change.
+// Decides which calls that were refused for lack of rights get a row in the audit log. However
+// often a caller tries, the log gets only one row a minute for each subject that the caller tries
+// to change.
 #pragma once
 
 #include <cstddef>

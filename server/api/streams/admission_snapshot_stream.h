@@ -1,6 +1,7 @@
-// The call Static: sends webhook replicas copies of the data with which the webhook decides. If a
-// batch of inputs changes this data, the service makes one new copy for all streams. A slow replica
-// may miss whole copies. But if a replica gets the first part of a copy, it gets all its parts.
+// The gRPC call Static: sends webhook-only replicas copies of the data with which the admission
+// webhook decides. If a batch of inputs changes this data, the service makes one new copy for all
+// streams. A slow replica may miss whole copies. But if a replica gets the first part of a copy, it
+// gets all its parts.
 #pragma once
 
 #include <atomic>

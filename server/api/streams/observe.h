@@ -1,6 +1,7 @@
-// The call Observe: receives events and sends acknowledgements. The stream stops reading while too
-// many events are not durable yet, or while the runtime's mailbox is full. Flow control of the
-// transport then makes the sender wait.
+// The gRPC call Observe, by which an external program (an edge) reports a cluster: receives events
+// and sends acknowledgements. The stream stops reading while too many events are not durable yet,
+// or while the mailbox of the loop, the thread that decides, is full. Flow control of the transport
+// then makes the sender wait.
 #pragma once
 
 #include <grpcpp/support/server_callback.h>

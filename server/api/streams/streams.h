@@ -1,5 +1,6 @@
-// The set of the server's open streams, and the base class of streams that only send. A stream that
-// only sends has a bounded queue of messages. Any thread may fill the queue, and gRPC empties it.
+// The set of the server's open gRPC streams, and the base class of streams that only send. A stream
+// that only sends has a bounded queue of messages. Any thread may fill the queue, and gRPC empties
+// it.
 #pragma once
 
 #include <grpcpp/support/server_callback.h>
