@@ -1,7 +1,8 @@
 // Adds up how busy the held GPUs were (activity), by job, and by account, product, state and hour.
-// The observer writes these sums to the store from time to time. A process loads them when it
-// starts or takes the lead. The time between the last write and the load counts as not observed.
-// Threads: any may call all members.
+// The observer (observer.h), a thread of the leader, calls add() once a minute and writes the sums
+// to the store from time to time. A process loads them when it starts or takes the lead. The time
+// between the last write and the load counts as not observed. Threads: any thread may call any
+// member.
 #pragma once
 
 #include <cstdint>
@@ -22,7 +23,7 @@
 
 namespace subak {
 
-// A job whose GPUs have all been idle for long.
+// A job whose GPUs have all been idle (below 1 % activity) for long.
 struct IdleJob {
   JobId job;
   // The time since which the GPUs have been idle.

@@ -1,4 +1,6 @@
-// The parts of the service. Private to server/service; other code uses service.h.
+// The parts of the service. Threads: the thread that starts or stops the service calls the
+// functions, unless a comment names another. Any thread may call the const functions. Private to
+// server/service; other code uses service.h.
 #pragma once
 
 #include <atomic>
@@ -110,7 +112,8 @@ struct Service::Impl {
   // Handles each durable batch, on the loop's thread.
   void released(const Released& batch);
   // Counts the events of a batch that this process has committed, for the metrics. It reads the
-  // topologies of placed jobs from the follower (Events::look_up()).
+  // topologies of placed jobs from the follower (Events::look_up()). It also reports spent budgets
+  // to the log and to the edges.
   void count(const Released& batch);
   // If a user name of an edge at its API server has changed, sends all these user names to the
   // other replicas.
