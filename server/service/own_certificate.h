@@ -20,6 +20,7 @@
 
 namespace subak {
 
+// The own certificate of one webhook.
 class OwnCertificate {
  public:
   // `directory`: the folder of the files. The folder is created if it is missing. `host`: the host

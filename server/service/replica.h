@@ -17,6 +17,7 @@
 
 namespace subak {
 
+// The replica of one process.
 class Replica {
  public:
   // `fatal`: called when a listener accepts no connection for a long time; see Prober.

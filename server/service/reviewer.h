@@ -38,6 +38,7 @@
 
 namespace subak {
 
+// The webhook of one process, with its listener and certificate.
 class Reviewer {
  public:
   // The arguments must outlive this object, and so must the runtime that judge_by() gets.

@@ -13,6 +13,8 @@
 
 namespace subak {
 
+// For a list of all namespaces, call begin(), then see() for each, then complete(). Between lists,
+// see() takes the events of the watch.
 class NamespaceCache {
  public:
   // The cache puts changes of labels into `outbox`, which must outlive the cache.

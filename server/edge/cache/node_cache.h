@@ -21,6 +21,8 @@
 
 namespace subak {
 
+// For a list of all nodes, call begin(), then see() for each, then complete(). Between lists, see()
+// takes the events of the watch.
 class NodeCache {
  public:
   // True if the cache may still report the end of a pod on this node. That is so if a pod is bound

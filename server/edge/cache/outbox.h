@@ -66,6 +66,8 @@ struct News {
   std::string clock{};
 };
 
+// The queue of one cluster's updates. The cache adds updates. The edge takes each out with next(),
+// sends it, and calls answered() for the core's answer, or put_back() if it could not send it.
 class Outbox {
  public:
   // `cluster`: the name of the cluster in each update.

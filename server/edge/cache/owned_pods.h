@@ -14,6 +14,7 @@
 
 namespace subak {
 
+// The counts of one cluster. ClusterCache calls remove() and add() around each change of a pod.
 class OwnedPods {
  public:
   // The counts of one controller. Ended pods count only in `failing`.

@@ -126,6 +126,8 @@ struct EdgeStats {
   DomainStats domains;
 };
 
+// The edge of one cluster. Threads: one at a time may call start(), stop() and turn(); the comments
+// name the members that any thread may call.
 class Edge {
  public:
   // The edge owns `api`. All objects that the ports refer to outlive the edge.
@@ -136,7 +138,8 @@ class Edge {
 
   // Starts the thread; a stepped edge has none. Returns at once. Call it once.
   void start();
-  // Ends all calls and joins the thread. Call it before the runtime stops. Idempotent.
+  // Ends the thread. After that, the edge calls no port and handles no answer of the API server.
+  // Call it before the runtime stops. A second call does nothing.
   void stop();
   // Records an Event on a pod and on its owner: the GPUs of the pod's job are idle. Does nothing if
   // the edge follows no such pod, or if the pod's namespace does not have the mode enforce.

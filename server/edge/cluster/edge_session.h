@@ -33,6 +33,8 @@ struct SessionHooks {
   std::function<void()> ended;
 };
 
+// The sessions of one edge, one after the other. Each turn of the edge calls begin_if_due(),
+// begin_pods() and finish_list(), in this order.
 class EdgeSession {
  public:
   // `context` and `watches` outlive the session.

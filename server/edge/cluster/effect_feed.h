@@ -17,6 +17,8 @@
 
 namespace subak {
 
+// The feed of one edge. A session subscribes when it begins, and cancels when it ends. Each turn of
+// the edge calls take() and, while the session follows, confirm().
 class EffectFeed {
  public:
   // `context`, `session` and `queue` outlive this object.

@@ -15,6 +15,8 @@
 
 namespace subak {
 
+// The reads of one edge. Each turn of the edge calls the functions. They begin reads and return at
+// once; the answers go into the cache later.
 class ObjectReads {
  public:
   explicit ObjectReads(EdgeContext& context) : context_(context) {}

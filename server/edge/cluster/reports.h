@@ -19,6 +19,8 @@
 
 namespace subak {
 
+// The reports of one edge. Each turn of the edge calls tell() and, while the session follows,
+// say_until() and tell_put_off().
 class Reports {
  public:
   // All arguments must outlive this object.

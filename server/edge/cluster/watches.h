@@ -21,6 +21,8 @@
 
 namespace subak {
 
+// The watches of one edge. A session calls follow_others() at its beginning, follow_pods() once
+// others_listed() is true, and end() at its end. Each turn of the edge calls turn().
 class Watches {
  public:
   // `on_change` is called before each change of a pod, an owner, a ComputeDomain or a

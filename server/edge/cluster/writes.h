@@ -20,6 +20,8 @@
 
 namespace subak {
 
+// The writes of one edge. While the session follows, each turn of the edge calls the functions down
+// to turn().
 class Writes {
  public:
   // All arguments must outlive this object.

@@ -40,6 +40,7 @@ struct DomainHooks {
   std::function<void(const std::string& node)> offers_changed;
 };
 
+// The cache of one cluster.
 class DomainCache {
  public:
   // A ComputeDomain. `not_ready_since`: since when each node of its status is not ready, by name,

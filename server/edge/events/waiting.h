@@ -77,6 +77,8 @@ struct WaitingPage {
 WaitingPage waiting_jobs(const Engine& engine, const ForecastStarts& starts,
                          const std::string& cluster, WaitingPart part, JobId after, TimeMs now_ms);
 
+// The records of one edge. For each page, Notices calls waiting_jobs() with part() and after() on
+// the thread for reads, and then take().
 class Waiting {
  public:
   // `cache` and `recorder` must outlive this object.

@@ -18,6 +18,7 @@
 
 namespace subak {
 
+// The discovery of one cluster. Call turn() in each turn of the edge.
 class KindDiscovery {
  public:
   // `now`: a clock that never goes back, in ms. `api` must outlive the discovery, and must make no

@@ -15,6 +15,7 @@
 
 namespace subak {
 
+// The watches of one cluster's owners.
 class OwnerWatches {
  public:
   // Makes and starts a reflector of the objects with this path.

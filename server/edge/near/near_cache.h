@@ -17,6 +17,7 @@
 
 namespace subak {
 
+// The cache of one cluster. PodNeeds owns it.
 class NearCache {
  public:
   // `topology_labels`: labels of nodes that name domains, besides the host's name and the labels of

@@ -18,6 +18,7 @@
 
 namespace subak {
 
+// The parked owners of one cluster.
 class ParkedOwners {
  public:
   // The state of an owner in the cache.

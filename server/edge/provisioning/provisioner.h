@@ -46,6 +46,7 @@ struct ProvisionerPorts {
       tell_pod;
 };
 
+// The provisioner of one edge.
 class Provisioner {
  public:
   // `api`, `pods` and `requests` must outlive this object. `api` must run no turn, and `put` no

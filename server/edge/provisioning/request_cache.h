@@ -21,6 +21,7 @@ std::string provisioning_path(const std::string& ns, const std::string& name = "
 // Does the same for PodTemplates.
 std::string pod_template_path(const std::string& ns, const std::string& name = "");
 
+// The cache of one cluster.
 class RequestCache {
  public:
   // A request, and the number of the last list that named it.

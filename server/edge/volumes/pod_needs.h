@@ -24,6 +24,8 @@ struct PodWait {
   friend bool operator==(const PodWait&, const PodWait&) = default;
 };
 
+// The caches of one cluster. For each pod that it sees, ClusterCache calls add_to() and then
+// NearCache::see_pod().
 class PodNeeds {
  public:
   // `extra`: see ClaimCache. `topology_labels`: see NearCache.

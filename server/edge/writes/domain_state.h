@@ -22,6 +22,7 @@ enum class DomainStep : std::uint8_t {
   kWait,
 };
 
+// The result of check_domain().
 struct DomainCheck {
   DomainStep step = DomainStep::kOpen;
   // For kWait: the object, its field and what the edge waits for, as a text for users.

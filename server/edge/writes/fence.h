@@ -32,8 +32,10 @@
 
 namespace subak {
 
+// The fence of one edge. WriteQueue owns it.
 class Fence {
  public:
+  // What is known of a guarded pod.
   struct Guarded {
     // The job whose hold was released.
     JobId job;

@@ -20,6 +20,7 @@
 
 namespace subak {
 
+// The queue of one edge. The edge calls plan() and then take() for each write, in each turn.
 class WriteQueue {
  public:
   // `cache` must outlive the queue.

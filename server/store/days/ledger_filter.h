@@ -15,6 +15,7 @@ namespace limits {
 inline constexpr std::size_t kMaxIndexedPayers = 200;
 }  // namespace limits
 
+// The filter of one query.
 class LedgerFilter {
  public:
   // Copies the parts of `query` that the filter needs. An empty list of accounts selects all

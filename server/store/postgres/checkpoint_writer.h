@@ -31,6 +31,7 @@ struct StoreState {
   std::uint32_t seed = 0;
 };
 
+// The writer of one store.
 class CheckpointWriter {
  public:
   // `address` must outlive the writer. The writer connects at the first write, and again after a

@@ -23,6 +23,8 @@
 
 namespace subak::postgres {
 
+// The store of one process. One thread commits. CheckpointWriter, the heartbeat and readers have
+// connections of their own.
 class PostgresStore final : public SharedStore {
  public:
   // `options.clock` must be set. The constructor does not connect.

@@ -15,6 +15,7 @@
 
 namespace subak::postgres {
 
+// One reader, with its connection, which it opens again after it broke.
 class PostgresReader final : public StoreReader {
  public:
   // Connects at once. `fact_version`: the newest fact version that this program knows. It fails if

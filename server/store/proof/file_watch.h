@@ -12,6 +12,7 @@
 
 namespace subak {
 
+// The watch of one store's files.
 class FileWatch {
  public:
   // `lock` must outlive this object. StoreLock::watch() must have been called.
