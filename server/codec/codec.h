@@ -8,8 +8,8 @@
 // uint32, except that a JobId becomes a uint64. An enum becomes its value, and a record becomes a
 // message. A field with its default value is omitted, and so is an empty record that is not in a
 // list. Elements of lists are never omitted.
-// A version is a number of this format (kFactVersion: the newest that this program knows). A newer
-// version adds kinds, fields and enum values of facts, and removes none. Threads: any; pure
+// The form has versions, numbered from 1 (kFactVersion: the newest that this program knows). A
+// newer version adds kinds, fields or enum values of facts, and removes none. Threads: any; pure
 // functions.
 #pragma once
 

@@ -1,4 +1,5 @@
-// Handles the call ListQueue, which returns one page of the queue in its order.
+// Handles the gRPC call ListQueue, which returns one page of the waiting jobs in the order in which
+// they would start. JobService uses it.
 #pragma once
 
 #include <optional>

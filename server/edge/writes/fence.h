@@ -9,6 +9,10 @@
 // pod: it patches a mark onto the pod. Once the API server has accepted the mark, the pod has a
 // newer version, and no delayed patch applies any more.
 //
+// For example, an earlier leader sends a patch that opens the gate of pod A for node n, and the
+// patch is delayed. The core releases A's hold and gives n to pod B. Without the fence, the patch
+// could arrive after B's gate is open, and both pods would run on n.
+//
 // Until the pod has the mark, the edge releases no other pod to the guarded pod's node. If that
 // node is unknown, as after a start, the edge releases no pod at all. If the gate of the guarded
 // pod turns out to be open, the mark comes too late. Then the edge releases no other pod to that

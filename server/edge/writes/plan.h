@@ -161,9 +161,10 @@ Plan plan_writes(const WantedJobs& wanted, const Fence& fence, const ClusterCach
 // True if the effect opens the gates of a gang, and `wanted` has no effect of this attempt yet.
 bool begins_attempt(const WantedJobs& wanted, const Effect& effect);
 // Returns the gated pods beyond the least size of a gang (Gang::least), once the gang's attempt has
-// begun. Without further action, these pods would wait until the gang has ended. So the caller
-// sends them again as new pods, and the core makes a job of each. `wanted` has the effects of all
-// jobs: a pod that one of them names is not beyond. O(gated pods and pods of effects).
+// begun. For example, a gang of at least 4 pods has started with 4, and a fifth pod comes later.
+// Without further action, these pods would wait until the gang has ended. So the caller sends them
+// again as new pods, and the core makes a job of each. `wanted` has the effects of all jobs: a pod
+// that one of them names is not beyond. O(gated pods and pods of effects).
 std::vector<std::string> pods_beyond(const ClusterCache& cache, const WantedJobs& wanted,
                                      JobId job);
 

@@ -1,5 +1,6 @@
 // Replaces a SQLite store with a backup, for the command `subak admin restore`. No service may run
-// on the store. Threads: the caller's; restore_store() blocks until the new store is durable.
+// on the store. Threads: one at a time for each store; restore_store() blocks until the new store
+// is durable.
 #pragma once
 
 #include <optional>

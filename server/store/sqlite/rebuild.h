@@ -1,6 +1,6 @@
 // Removes a damaged checkpoint from a SQLite store. A checkpoint only makes a start faster: the
-// facts alone rebuild the state, so the store remains complete. Threads: the caller's; the function
-// blocks.
+// facts alone rebuild the state, so the store remains complete. Threads: any, but only one at a
+// time for each store; the function blocks.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
-// Replaces one SQLite store with another, and keeps the old one under another path. Threads: the
-// caller's.
+// Replaces one SQLite store with another, and keeps the old one under another path. Threads: any,
+// but only one at a time for each store.
 #pragma once
 
 #include <string>
