@@ -33,8 +33,8 @@
 
 namespace subak {
 
-// The options of the follower. Callbacks run on the follower's thread, unless their
-// comment says otherwise.
+// The options of the follower. Callbacks run on the follower's thread, unless their comment says
+// otherwise.
 struct FollowerOptions {
   // The number of facts after which a checkpoint is written. After a large checkpoint more facts
   // must come, so that writing checkpoints takes a constant part of all work. 0: only stop() writes

@@ -63,8 +63,9 @@ class AdmissionSnapshotHub {
   // Compares the View of this batch of inputs with the View of the batch before
   // (is_same_admission_snapshot()). If the Views differ and a stream is open, on_durable() requests
   // one read that makes a copy. If the queue of reads refuses this read, on_durable() requests it
-  // again after the next batch.
-  void on_durable(const Released& batch);  // called like WatchHub::on_durable()
+  // again after the next batch. Call it on the loop's thread, after Follower::durable() for this
+  // batch.
+  void on_durable(const Released& batch);
   // Requests a read that sends a copy to all streams. If such a read is already queued, ask()
   // returns true and requests no second read. False: the queue of reads is full, or the follower
   // has stopped.

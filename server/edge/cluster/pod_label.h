@@ -34,12 +34,12 @@ class PodLabel {
   void start();
   // Sets whether the pod shall have the label. Returns at once.
   void want(bool leads);
-  // Waits until the label is as wanted, at most limits::kPodLabelStopMs, then ends
-  // the thread. Idempotent.
+  // Waits until the label is as wanted, at most limits::kPodLabelStopMs, then ends the thread. A
+  // second call does nothing.
   void stop();
 
-  // Does one round of the thread: begins a call if one is due, and waits for answers.
-  // It waits at most limits::kLoopMaxWaitMs.
+  // Does one round of the thread: begins a call if one is due, and waits for answers, at most
+  // limits::kLoopMaxWaitMs.
   void turn();
   // True if the API server has accepted the wanted state.
   bool is_settled() const { return taken_ == wanted_; }
@@ -47,8 +47,8 @@ class PodLabel {
  private:
   // The thread's work. After stop() it ends when the label is settled, or at stop_ms_.
   void run();
-  // Begins a patch if the label is not as wanted. After a failure it first waits
-  // for the end of the pause.
+  // Begins a patch if the label is not as wanted. After a failure it first waits for the end of the
+  // pause.
   void write();
   // Takes the answer to a patch. `leads`: the state that the patch asked for.
   void answered(bool leads, const CallAnswer& answer);

@@ -54,7 +54,8 @@ class ParkedOwners {
   // Records that a pod of this owner exists. If the owner is parked, its controller ignores the
   // suspension since `monotonic_ms`, or since an earlier call.
   void see_pod(const std::string& uid, std::int64_t monotonic_ms);
-  // Says that the owner must not wait suspended any more. `why`: for people.
+  // Says that the owner must not wait suspended any more. must_resume() then returns `why`, a text
+  // for people.
   void resume(const std::string& uid, const std::string& why);
   // Resumes the owners that have had pods for limits::kIgnoredSuspendMs although they are parked.
   // `still` returns true if the owner still has pods. resume_ignored() returns true if it resumed
