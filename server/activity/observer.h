@@ -1,8 +1,8 @@
-// The thread that observes how busy the held GPUs are. Once a minute, it asks a Prometheus server
-// for DCGM's metrics. It also asks the follower, the engine that serves reads, who holds which
-// GPUs. It adds the result to the book (book.h). Only the leader observes. Other replicas load the
-// book from the store from time to time. The loop's thread never waits for the observer, and no
-// decision depends on it (docs/design/0092).
+// The thread that observes how busy the held GPUs are. By default once a minute, it asks a
+// Prometheus server for DCGM's metrics. It also asks the follower, the engine that serves reads,
+// who holds which GPUs. It adds the result to the book (book.h). Only the leader observes. Other
+// replicas load the book from the store from time to time. The loop's thread never waits for the
+// observer, and no decision depends on it (docs/design/0092).
 #pragma once
 
 #include <functional>

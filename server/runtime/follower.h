@@ -66,7 +66,7 @@ struct FollowerOptions {
   Fatal fatal;
 };
 
-// Figures for metrics and for the health status. Counters only rise.
+// Figures for metrics, /readyz and GetStatus. Counters only rise.
 struct FollowerStats {
   // The last fact that the follower's engine has.
   std::uint64_t seq = 0;
@@ -87,7 +87,8 @@ struct FollowerStats {
   std::uint64_t queue_snapshots = 0;
   // The number of forecasts of starts made so far.
   std::uint64_t forecasts = 0;
-  // The number of reads that wait now, in both lanes together.
+  // The number of reads that wait now, in both lanes together. Reads that wait for a snapshot of
+  // the queue's order do not count.
   std::size_t reads_waiting = 0;
   // The number of reads answered since the start, in both lanes together.
   std::uint64_t reads_answered = 0;
@@ -123,7 +124,8 @@ class Follower {
   // Queues a cheap read: a read of a few rows, whose cost does not grow with the fleet or the
   // queue. `fn` runs on the follower's thread. `fn` sees all facts that were released before this
   // call, and maybe later facts. So a client that got the reply to a write can read that write.
-  // False: the lane is full (limits::kMaxCheapReads), or the follower does not run. Threads: any.
+  // False: the lane is full (limits::kMaxCheapReads), or the follower does not run or has failed.
+  // Threads: any.
   bool read(Read fn);
   // Works as read(), for an expensive read, which is one whose cost grows with the state. Callers
   // take turns (FairQueue). One caller may have at most limits::kMaxReadsPerCaller reads. At most

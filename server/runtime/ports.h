@@ -179,8 +179,9 @@ class StoreReader {
   // Returns sums of ledger rows in [from_ms, to_ms), grouped by payer, holder, state and the
   // columns of the query. If a row spans from_ms, to_ms or a midnight, the function divides the row
   // at that time. The engine writes no row that spans a midnight. The result is sorted by day and
-  // by the columns, in the order of DailyUsage. The function ignores `most`, `after_seq` and `job`
-  // of the query. It reads the sums of complete days (server/store/days), and rows for the rest.
+  // by the columns, in the order of DailyUsage. The function ignores `most` and `after_seq` of the
+  // query. `query.job` must be nullopt, since sums of days do not have jobs. It reads the sums of
+  // complete days (server/store/days), and rows for the rest.
   virtual Result<std::vector<DailyUsage>> daily_usage(const LedgerQuery& query) = 0;
   // Returns the stored sums of the days [from_day, to_day). A damaged sum is an error for which
   // says_damage() is true. The default implementation has no sums.

@@ -77,7 +77,7 @@ struct RuntimeOptions {
   Fatal fatal;
 };
 
-// Figures for metrics and for the health status. Counters only rise.
+// Figures for metrics, /readyz and GetStatus. Counters only rise.
 struct RuntimeStats {
   std::uint64_t inputs = 0;   // posted inputs that were applied, and in::Restarted
   std::uint64_t refused = 0;  // posts refused: mailbox full, stopping or failed

@@ -1,7 +1,6 @@
 // Detects that the loop (the thread that decides) makes no progress although it has work, for
 // example because a scheduling pass never ends or the store hangs. The watchdog repairs nothing. It
-// logs the stall, and the service reports the health status NOT_SERVING until the loop makes
-// progress again.
+// logs the stall. /healthz and /readyz of the HTTP port fail until the loop makes progress again.
 #pragma once
 
 #include <atomic>

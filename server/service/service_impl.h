@@ -66,9 +66,12 @@ struct Service::Impl {
   void make_runtime();
   // Makes this process lead, or makes it follow another leader. It also starts `follower`.
   std::optional<Error> begin();
-  // Starts the runtime and applies the configuration.
+  // Starts the runtime and the reader of a changed half-life, and applies the configuration. If
+  // this process took the lead from a process at work (SharedStore::took_over()), it only logs how
+  // its configuration differs.
   std::optional<Error> lead();
-  // Does the same as lead(), on the standby's thread, after this process has taken the lead.
+  // Works as lead(), on the standby's thread, after this process has taken the lead. It also labels
+  // the pod, and starts the edges and the notifier.
   std::optional<Error> take_over();
   // Logs how this configuration differs from the values in force. It changes no value.
   std::optional<Error> say_not_put_in();

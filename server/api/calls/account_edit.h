@@ -14,10 +14,10 @@ namespace subak::api {
 //   a pod;
 // - a team admin sets a quota, unless an account above has a quota that bounds it. That account
 //   must be in the admin's subtree; it may be the top of the subtree.
-// Only the check of a quota reads the account tree, on the follower's thread. An admin's edit needs
-// no such check and is posted at once. With a retroactive edit, new shares also count for past
-// usage. The answer to it also has the order of the queue before and after it, which is an
-// expensive read. Threads: any.
+// For these checks, an edit of a team admin first reads the account tree, on the thread of the
+// follower (the engine that serves reads). An admin's edit is posted at once, unless it is
+// retroactive. With a retroactive edit, new shares also count for past usage. The answer to it also
+// has the order of the queue before and after it, which is an expensive read. Threads: any.
 Call::Reactor* edit_account(const Call& call, in::SetAccount edit,
                             const RequestFingerprint& fingerprint, v1::EditAccountResponse* out);
 

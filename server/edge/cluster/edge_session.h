@@ -24,7 +24,7 @@ namespace subak {
 // The functions that a session calls as it proceeds.
 struct SessionHooks {
   // Called when the core has accepted the beginning of the list. Before this call, the session has
-  // begun all watches except that of pods.
+  // begun to follow all kinds of objects except nodes and pods.
   std::function<void(ClusterId)> begun;
   // Called when the core has the complete list, so that the edge may write to the API server.
   std::function<void()> follows;

@@ -143,12 +143,16 @@ struct Plan {
 //   core may extend a hold that has ended by `now_ms`.
 // - It releases no pod to a node that `fence` guards. The caller must have pruned `fence` with this
 //   cache.
-// - It resumes the owner of a parked job when an effect says so. It also resumes a parked owner
-//   that cannot wait suspended (ParkedOwners::must_resume(), LatePart::parked). If others resumed
-//   the owner, it only removes Subak's mark. It does neither for an owner that was given up
+// - It resumes the owner of a parked job when an effect says so. If the job was cancelled instead,
+//   the owner gets the mark kMarkCancelled. It also resumes a parked owner that cannot wait
+//   suspended (ParkedOwners::must_resume(), LatePart::parked). If others resumed the owner, it only
+//   removes Subak's mark. It does neither for an owner that was given up
 //   (ParkedOwners::is_given_up()).
 // - It ignores a release whose hold has ended by `now_ms`, since the core will withdraw that
 //   effect.
+// - It ends no pod whose owner has ended, or whose owner may be suspended but was not seen yet.
+// - If the hold expired or the scheduler found no node, it ends no pod that was bound meanwhile. A
+//   declared gang, which cannot run without one of its pods, is an exception.
 // - It evicts a pod only if it cannot suspend the pod's owner instead. It suspends the owner if the
 //   pod's gang cannot run without the pod, or if all bound pods of the owner must end.
 // - If a pod is to be recreated, its eviction never uses up the last failure that the Job may have.

@@ -1,6 +1,7 @@
 // The edge's next writes to the API server. WriteQueue plans them from the core's effects
-// (commands), the fence and the object cache (plan.h). If one of these has changed, WriteQueue
-// makes a new plan after it has handed out the last write of the present plan.
+// (commands), the fence and the object cache (plan.h). A new effect drops the present plan. After
+// any other change, WriteQueue first hands out the rest of the present plan, and then makes a new
+// one.
 //
 // WriteQueue owns the wanted effects, the fence and the planned writes. It reads no clock and does
 // no I/O. Threads: one at a time.
