@@ -34,8 +34,8 @@ class EffectFeed {
   void cancel();
   // Takes the effects that have arrived. After an overflow it subscribes again.
   void take();
-  // Reads all effects that the core still wants, once a second while the queue has effects. The
-  // answer replaces the effects of the queue (WriteQueue::confirm()).
+  // Begins a read of all effects that the core still wants, once a second while the queue has
+  // effects. The answer later replaces the effects of the queue (WriteQueue::confirm()).
   void confirm();
 
  private:

@@ -32,9 +32,9 @@ struct Restored {
 // errors unchanged.
 Error of_backup(Error error);
 
-// Copies the backup, verifies the copy, and then replaces the store with this copy. The new store
-// is durable when this returns. If the folder of the store is missing, it makes the folder with
-// mode 0700.
+// Copies the backup, migrates the copy if an older version made it, verifies the copy, and then
+// replaces the store with this copy. The new store is durable when this returns. If the folder of
+// the store is missing, it makes the folder with mode 0700.
 //
 // In these cases it refuses and changes no file:
 // - a service has the state's lock;

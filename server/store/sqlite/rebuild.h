@@ -16,7 +16,8 @@ struct Rebuilt {
   std::string replaced;  // path of the damaged store; empty: the store was intact
 };
 
-// Removes the checkpoint, so that a start reads all facts. The work depends on the damage:
+// Removes the checkpoint, so that a start reads all facts. First applies the migrations that the
+// store lacks. The work then depends on the damage:
 // - The store is intact: it only removes the rows that identify the checkpoint in use.
 // - Only the checkpoint is damaged: it copies all other data to a new file and checks the copy. The
 //   new file replaces the old one, which gets another path.
