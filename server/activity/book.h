@@ -1,7 +1,8 @@
 // Adds up how busy the held GPUs were (activity), by job, and by account, product, state and hour.
-// The observer writes these sums to the store from time to time. A process loads them when it
-// starts or takes the lead. The time between the last write and the load counts as not observed.
-// Threads: any may call all members.
+// The observer (observer.h), a thread of the leader, calls add() after each query of the Prometheus
+// server, and writes the sums to the store from time to time. A process loads them when it starts
+// or takes the lead. The time between the last write and the load counts as not observed. Threads:
+// any thread may call any member.
 #pragma once
 
 #include <cstdint>
@@ -22,7 +23,7 @@
 
 namespace subak {
 
-// A job whose GPUs have all been idle for long.
+// A job whose GPUs have all been idle (below 1 % activity) for long.
 struct IdleJob {
   JobId job;
   // The time since which the GPUs have been idle.
@@ -70,11 +71,12 @@ class ActivityBook {
   std::optional<Error> write(Store& store) SUBAK_EXCLUDES(mutex_);
 
   // Adds the time from the last call until `now` (ms) to the sums of the pods that hold GPUs now.
-  // `samples`: the values of this time; nullptr: there are none, so the time is not observed. A
-  // value covers at most limits::kActivityCoversMs before `now`. add() also finds busy GPUs that no
-  // pod holds. The first call after load() finds no such GPUs, since it does not know which pods
-  // ended just before. Returns the jobs that have been idle for at least `warn_after` (ms) and not
-  // warned; they then count as warned. If `warn_after` is 0, it returns no job.
+  // If no time has passed, it adds nothing. `samples`: the values of this time; nullptr: there are
+  // none, so the time is not observed. A value covers at most limits::kActivityCoversMs before
+  // `now`. add() also finds busy GPUs that no pod holds. The first call after load() finds no such
+  // GPUs, since it does not know which pods ended just before. Returns the jobs that have been idle
+  // for at least `warn_after` (ms) and not warned; they then count as warned. If `warn_after` is 0,
+  // it returns no job.
   std::vector<IdleJob> add(const HeldGpus& held, const ActivitySamples* samples, TimeMs now,
                            DurationMs warn_after) SUBAK_EXCLUDES(mutex_);
   // Records that a read failed.

@@ -1,6 +1,7 @@
 // Finds the pods that hold GPUs, and joins them with the samples of a Prometheus server, which say
-// how busy their GPUs are. Threads: any; pure functions, except that held_gpus() runs on the thread
-// of its engine.
+// how busy their GPUs are. The observer (observer.h) and its book call these functions at each
+// observation. Threads: any; pure functions. But call held_gpus() only on the thread that owns the
+// engine.
 #pragma once
 
 #include <array>

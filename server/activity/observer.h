@@ -1,7 +1,8 @@
-// The thread that observes how busy the held GPUs are. Once a minute, it asks a Prometheus server
-// for DCGM's metrics, asks the follower who holds which GPUs, and adds the result to the book. Only
-// the leader observes. Other replicas load the book from the store from time to time. The loop's
-// thread never waits for the observer, and no decision depends on it (docs/design/0092).
+// The thread that observes how busy the held GPUs are. By default once a minute, it asks a
+// Prometheus server for DCGM's metrics. It also asks the follower, the engine that serves reads,
+// who holds which GPUs. It adds the result to the book (book.h). Only the leader observes. Other
+// replicas load the book from the store from time to time. The loop's thread never waits for the
+// observer, and no decision depends on it (docs/design/0092).
 #pragma once
 
 #include <functional>
@@ -28,9 +29,10 @@ struct ObserverOptions {
 
 // The parts of the service that the observer uses, from its own thread.
 struct ObserverPorts {
-  // Works as Follower::read_expensive(). False: the follower refused the read.
+  // Queues the function, which the follower's thread later calls with its engine
+  // (Follower::read_expensive()). False: the follower refused the read.
   std::function<bool(std::function<void(const Engine&)>)> read;
-  // Works as Runtime::now_ms().
+  // Returns the service's present time, in UTC (Runtime::now_ms()).
   std::function<TimeMs()> now_ms;
   // True: this process leads.
   std::function<bool()> leads;
@@ -38,7 +40,7 @@ struct ObserverPorts {
   std::function<void(const IdleJob&)> warn;
 };
 
-// The observing thread.
+// The observing thread. Threads: one at a time may call start() and stop().
 class ActivityObserver {
  public:
   // `book` and `store` must outlive the observer.

@@ -1,5 +1,6 @@
-// Reads a Prometheus server's answer to the query for DCGM's metrics. The sources of the formats
-// are https://prometheus.io/docs/prometheus/latest/querying/api (instant vectors) and
+// Reads a Prometheus server's answer to the query for DCGM's metrics, for the observer
+// (observer.h). The sources of the formats are
+// https://prometheus.io/docs/prometheus/latest/querying/api (instant vectors) and
 // NVIDIA/dcgm-exporter, internal/pkg/rendermetrics (labels). Threads: any; pure functions.
 #pragma once
 

@@ -1,7 +1,8 @@
 // The gRPC API (proto/subak/v1) of one process: services, health (grpc.health.v1) and server
 // reflection. All services use gRPC's callback API, so no call blocks a gRPC thread.
-// - Mutations are posted to the runtime, and answered when they are durable.
-// - Lists and explanations are read from the follower.
+// - Changes are posted to the loop, the thread that decides (server/runtime), and answered when
+//   they are durable.
+// - Lists and explanations are read from the follower, a second engine that serves reads.
 // - Rows of the ledger and the audit log are read from the store, on a separate thread.
 // If the queue for a call is full, the answer is RESOURCE_EXHAUSTED with a RetryInfo.
 #pragma once
@@ -65,9 +66,9 @@ class ApiServer {
   // `deadline` ms. Call it before Runtime::stop(). A second call does nothing.
   void shutdown(DurationMs deadline);
 
-  // Returns the number of open Observe streams, by the name of the cluster that each stream gave.
-  // An empty name stands for the only cluster. A stream that has not named a cluster yet does not
-  // count. Threads: any.
+  // Returns the number of open Observe streams, by which external programs report clusters. The key
+  // is the name of the cluster that each stream gave. An empty name stands for the only cluster. A
+  // stream that has not named a cluster yet does not count. Threads: any.
   std::map<std::string, std::size_t> observers() const;
   // Returns the number of events that were refused because a newer session follows the cluster of
   // the event. Threads: any.

@@ -1,8 +1,8 @@
-// The sums of activity (how busy the held GPUs were) and their durable form. The store has them
-// beside the facts (docs/design/0092). The sums are observations: no fact and no charge depends on
-// them. A program that cannot read the sums continues without them. The form works like that of
-// facts (server/codec/codec.h), but has its own version numbers. Threads: any; plain values and
-// pure functions.
+// The sums of activity (how busy the held GPUs were) and their durable form, which is protobuf
+// bytes. The store has them beside the facts (docs/design/0092). The sums are observations: no fact
+// and no charge depends on them. A program that cannot read the sums continues without them. The
+// form works like that of facts (server/codec/codec.h), but has its own version numbers. Threads:
+// any; plain values and pure functions.
 #pragma once
 
 #include <cstdint>

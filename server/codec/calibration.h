@@ -1,6 +1,7 @@
 // The durable form of the records for start-time calibration
-// (engine/forecast/calibration_record.h). This form works like the durable form of facts
-// (server/codec/codec.h), but has its own version numbers. Threads: any; pure functions.
+// (engine/forecast/calibration_record.h). These records say how far earlier start estimates were
+// from the actual starts. This form works like the durable form of facts (server/codec/codec.h),
+// but has its own version numbers. Threads: any; pure functions.
 #pragma once
 
 #include <string>

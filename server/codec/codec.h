@@ -1,12 +1,16 @@
-// Encodes facts to their durable form, and decodes them. The durable form is the protobuf wire
-// format. The functions below get the field numbers from the `fields(v)` list of each record, so
-// the code states each field number once. proto/subak/fact/v1/fact.proto describes the same bytes
-// for other programs, and a test compares the two.
+// Encodes facts to their durable form, and decodes them. A fact is a decision or observation that
+// the service stores (model/fact.h). The durable form is the protobuf wire format. The functions
+// below get the field numbers from the `fields(v)` list of each record, so the code states each
+// field number once. proto/subak/fact/v1/fact.proto describes the same bytes for other programs,
+// and a test compares the two.
 //
 // bool, uint32, uint64, int32, int64, double and string are encoded as in proto3. An id becomes a
 // uint32, except that a JobId becomes a uint64. An enum becomes its value, and a record becomes a
 // message. A field with its default value is omitted, and so is an empty record that is not in a
-// list. Elements of lists are never omitted. Threads: any; pure functions.
+// list. Elements of lists are never omitted.
+// The form has versions, numbered from 1 (kFactVersion: the newest that this program knows). A
+// newer version adds kinds, fields or enum values of facts, and removes none. Threads: any; pure
+// functions.
 #pragma once
 
 #include <cstdint>
@@ -21,8 +25,8 @@ namespace subak::codec {
 
 // The number of kinds of facts that this program knows.
 inline constexpr std::uint32_t kKinds = std::variant_size_v<fact::Kinds>;
-// The functions below encode and decode facts. Each calls the member with the same name of the
-// Format of facts (server/codec/format.h).
+// Each function below has the same name as a member of Format (server/codec/format.h) and calls
+// that member.
 
 // Returns the durable number of a fact's kind: the index of the kind in fact::Body plus 1.
 std::uint32_t kind_of(const fact::Body& body);

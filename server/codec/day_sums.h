@@ -1,7 +1,7 @@
-// The sums of the ledger's rows by UTC day (docs/design/0105), and their durable form. The sums are
-// derived: a store can make them again from the rows. The form works like that of facts
-// (server/codec/codec.h), but has its own version numbers. Threads: any; plain values and pure
-// functions.
+// The sums of the ledger's rows by UTC day (docs/design/0105), and their durable form. A row of the
+// ledger is an interval in which one pod held GPUs of one node. The sums are derived: a store can
+// make them again from the rows. The form works like that of facts (server/codec/codec.h), but has
+// its own version numbers. Threads: any; plain values and pure functions.
 #pragma once
 
 #include <cstddef>
@@ -29,8 +29,8 @@ std::int64_t first_day_of(UsagePeriod period, std::int64_t day);
 
 namespace subak::codec {
 
-// The most sums in one part. A part then has less than limits::kMaxFactBytes bytes, unless its
-// names are very long.
+// The most sums in one part (DaySumsPart). A part with so many sums still has less than
+// limits::kMaxFactBytes bytes, unless its names are very long.
 inline constexpr std::size_t kMaxPartSums = 16'384;
 
 // The sum of the rows of one day that agree in all columns except `rows` and the amount.

@@ -1,6 +1,6 @@
 // Encodes and decodes a variant of records. The types of the variant are called kinds; each has
-// kName and fields(v). A later version may only add kinds at the end of the variant. codec.h uses
-// Format for facts. A test uses Format with a second version.
+// kName (the name in errors) and fields(v), which lists its fields. A later version may only add
+// kinds at the end of the variant. codec.h uses Format for facts.
 //
 // Every kind, field and enum value belongs to the version that introduced it (core/text.h). A
 // reader of an older version refuses data of a newer version, and never drops such data silently. A

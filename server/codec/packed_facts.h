@@ -1,6 +1,7 @@
-// Holds facts in memory, one after another in their durable form (server/codec/codec.h). The
-// service holds the facts of a checkpoint in this form until the store has written the checkpoint.
-// The form needs about a tenth of the memory that the records need. Threads: one at a time.
+// Holds facts in memory, one after another in their durable form (server/codec/codec.h). A
+// checkpoint is a list of facts that rebuild the state. The service holds them in this form until
+// the store has written the checkpoint. The form needs about a tenth of the memory that the records
+// need. Threads: one at a time.
 #pragma once
 
 #include <cstddef>

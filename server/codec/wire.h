@@ -1,5 +1,5 @@
-// Visitors that write and read the fields of any record that has fields(v); server/codec/codec.h
-// uses them. The visitors use protobuf's wire format
+// Visitors that write and read the fields of any record that has fields(v), a member that calls v
+// once for each field. server/codec/format.h uses them. The visitors use protobuf's wire format
 // (https://protobuf.dev/programming-guides/encoding), but none of protobuf's message classes. As in
 // proto3, a field with its default value (0 or empty) is not written. No record has a list of
 // numbers, so there is no code for the packed form of such lists. Threads: one at a time for each

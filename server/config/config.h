@@ -47,15 +47,15 @@ Result<ListenAddress> parse_listen_address(std::string_view text);
 struct ClusterConfig {
   // The cluster's name, which is a Kubernetes DNS label. No two clusters have the same name.
   std::string name;
-  // The cluster's mode. Unset: Config::mode applies, or the stored mode if Config::mode is unset
-  // too.
+  // The cluster's mode: observe, warn or enforce. Unset: Config::mode applies, or the stored mode
+  // if Config::mode is unset too.
   std::optional<Mode> mode;
   // The modes of single namespaces, sorted by name.
   std::vector<NamespaceMode> namespaces{};
-  // How the service's own edge reaches the API server: by a kubeconfig and a context in it, or as a
-  // pod in the cluster (`in_cluster`). An empty `context` means the current context of the
-  // kubeconfig. Without a kubeconfig and `in_cluster`, only an external edge can follow the
-  // cluster.
+  // How the service's own edge (the code that follows the cluster) reaches the API server: by a
+  // kubeconfig and a context in it, or as a pod (`in_cluster`). An empty `context` means the
+  // current context of the kubeconfig. Without a kubeconfig and `in_cluster`, only an external edge
+  // can follow the cluster.
   std::string kubeconfig{}, context{};
   bool in_cluster = false;
   // True if the service has an edge of its own for the cluster.
@@ -96,21 +96,21 @@ struct AlignmentConfig {
   std::vector<NamespaceAlignment> namespaces;
 };
 
-// Values of GangSettings, under the same names. Unset: the stored value stays.
+// Values of GangSettings (model/policy.h), under the same names. Unset: the stored value stays.
 struct GangConfig {
   std::optional<std::uint32_t> keep_whole, clique_gangs;
   std::optional<DurationMs> ready_within_ms;
 };
 
-// Values of BookPolicy, under the same names. Unset: the stored value stays.
+// Values of BookPolicy (model/policy.h), under the same names. Unset: the stored value stays.
 struct BookConfig {
   std::optional<DurationMs> refund_lost_work_ms;
   std::optional<std::string> budget_zone;
   std::optional<std::uint32_t> month_open_days;
 };
 
-// Values of QueueSettings, under the same names. Unset: the stored value stays. The configured
-// pools always replace the stored pools.
+// Values of QueueSettings (model/policy.h), under the same names. Unset: the stored value stays.
+// The configured pools always replace the stored pools.
 struct QueueConfig {
   std::optional<std::uint32_t> reserve_jobs, park_after;
   std::vector<NodePool> node_pools{};

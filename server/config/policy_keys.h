@@ -1,5 +1,6 @@
-// Reads and changes the settings of the policy that are also keys of the configuration. If the file
-// or a flag sets a key, callers of the API cannot change it. Threads: any; pure functions.
+// Reads and changes the settings of the policy (those that all scheduling decisions use) that are
+// also keys of the configuration. The API's calls GetPolicy and SetPolicy use it. If the file or a
+// flag sets a key, callers of the API cannot change it. Threads: any; pure functions.
 #pragma once
 
 #include <string>

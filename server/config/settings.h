@@ -1,5 +1,6 @@
-// Readers of single values. These functions read values of the file and of the flags. Private to
-// server/config.
+// Functions that read single values of the configuration file and of the flags from text. Unless a
+// comment says otherwise, the field of an error is empty; the caller sets it to the key or the
+// flag. Threads: any; each call changes only its argument. Private to server/config.
 #pragma once
 
 #include <optional>
@@ -41,7 +42,7 @@ Result<E> read_enum(std::string_view text) {
 // Reads one value of a setting into `config`. For a list, each call adds a value. It refuses text
 // that is not printable. After an error, `config` is unchanged. The field of the error is empty.
 std::optional<Error> set(const Setting& setting, Config& config, std::string_view value);
-// Returns an error unless the text is_printable().
+// Returns an error unless the text is printable (is_printable() in core/text.h).
 std::optional<Error> check_text(std::string_view text);
 
 // Read the CPUs and the memory that a node reserves for each free GPU (GpuHeadroom).
@@ -68,8 +69,9 @@ std::optional<Error> add_pool(Config& config, NodePool pool);
 std::optional<Error> read_pool(Config& config, std::string_view text);
 // Returns the configured pools. Their nodes are in the groups that topology labels name.
 std::vector<NodePool> placed_pools(const Config& config);
-// Reads a constant of target-share: a number from 0.001 to `most` thousandths with three decimals.
-// Sets `out` to thousandths, or to 0 if the number is `usual`, the default.
+// Reads a constant of the order target-share. It is a number with at most three decimals, from
+// 0.001 to `most` thousandths. Sets `out` to thousandths, or to 0 if the number is `usual`, the
+// default.
 std::optional<Error> read_constant(std::string_view text, std::uint32_t most, double usual,
                                    std::optional<std::uint32_t>& out);
 // Sets Config::prometheus. Refuses a text that is not the URL of a server.

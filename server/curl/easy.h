@@ -1,4 +1,5 @@
-// Owners of libcurl's objects. Threads: one at a time for each object; start() from any thread.
+// Smart pointers that own libcurl's handles and lists, and functions that assert success. Threads:
+// one at a time for each object; any thread may call start().
 #pragma once
 
 #include <curl/curl.h>

@@ -1,5 +1,6 @@
-// Sends one POST request and waits for the answer. Uses no proxy and follows no redirect.
-// Threads: one at a time for each object. Another thread may set `stopping`.
+// Sends one POST request and waits for the answer. Uses no proxy and follows no redirect. Threads:
+// one at a time for each object. Another thread may set the flag `stopping`, which the caller
+// passes to the constructor.
 #pragma once
 
 #include <array>

@@ -1,5 +1,5 @@
-// The files of the console, which the build compiles into the program (class `Assets`). Threads:
-// any; a table never changes.
+// The files of the console (the web pages of the service), which the build compiles into the
+// program. Class `Assets` serves them. Threads: any; a table never changes.
 #pragma once
 
 #include <optional>

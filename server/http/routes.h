@@ -1,7 +1,10 @@
 // The routes of the HTTP port for programs: /metrics, /healthz and /readyz. The routes for browsers
-// are in server/browser. /readyz succeeds once the webhook answers and the service has answered one
-// read. If the service started without the database, /readyz succeeds once the webhook answers.
-// /readyz?leader succeeds only if the service also accepts changes.
+// are in server/browser. A check that fails answers 503, with the cause as text.
+// - /healthz fails only while the loop, the thread that decides, has work and makes no progress.
+// - /readyz succeeds if the loop makes progress, all listeners answer, the service has answered a
+//   read, and it does not wait for a right clock. While the service waits for its database at a
+//   start, /readyz has the same conditions as on a webhook-only replica (replica_answer()).
+// - /readyz?leader succeeds only if the service also accepts changes.
 //
 // All routes are read-only, and need no login. If other machines can reach the port, protect it as
 // you protect your dashboards. The routes do not use sockets: the listener calls handle().
@@ -31,8 +34,8 @@ using HttpDone = std::function<void(HttpResponse)>;
 struct HttpSources {
   // Returns the present state of the service.
   std::function<metrics::ShellState()> state;
-  // Calls Follower::read_expensive_starts(). False: the follower refuses the read, and does not
-  // call the function.
+  // Calls Follower::read_expensive_starts(), which runs the function later on the follower's
+  // thread. False: the follower refuses the read, and does not call the function.
   std::function<bool(Follower::StartsRead)> read;
   // `events` and `clock` must outlive the routes and all reads that the routes queue. Neither may
   // be nullptr.

@@ -1,5 +1,6 @@
-// Takes an operator's acceptance of data loss from the API, and writes it into the audit log.
-// Private to server.
+// Takes an operator's acceptance of data loss from the API, and writes it into the audit log. Data
+// loss: the database failed over to a copy that lacks facts that were durable before
+// (durable_mark.h). Private to server.
 #pragma once
 
 #include <cstdint>

@@ -1,7 +1,8 @@
-// Compares the last durable fact that this replica knows with the database. If a database fails
-// over to a copy that was behind, the copy lacks acknowledged facts. If a replica led with this
-// copy, these facts would be lost for good. So a replica that knows a missing fact does not lead
-// until an operator accepts the data loss (docs/design/0047).
+// Compares the last durable fact that this replica knows with the database. A replica is one of the
+// processes that share a database; one of them leads. If a database fails over to a copy that was
+// behind, the copy lacks acknowledged facts. If a replica led with this copy, these facts would be
+// lost for good. So a replica that knows a missing fact does not lead until an operator accepts the
+// data loss (docs/design/0047).
 #pragma once
 
 #include <cstdint>
@@ -60,10 +61,11 @@ class DurableMark {
   // Returns the number of the missing fact; 0: no fact is missing. Threads: any.
   std::uint64_t missing_seq() const { return missing().value_or(MarkedFact()).seq; }
 
-  // Accepts that all facts after `word.until` are lost. Returns the last lost fact. After that,
-  // missing() is nullopt, and word() returns the entry for the audit log. `last`: the number of the
-  // database's last fact. The call fails, with the field `until`, if no fact was missing or if
-  // `word.until` is not `last`. `validate_only`: it only checks and accepts nothing. Threads: any.
+  // Accepts the data loss `word`: that all facts after `word.until` are lost. Returns the last lost
+  // fact. After that, missing() is nullopt, and word() returns the entry for the audit log. `last`:
+  // the number of the database's last fact. The call fails, with the field `until`, if no fact was
+  // missing or if `word.until` is not `last`. `validate_only`: it only checks and accepts nothing.
+  // Threads: any.
   Result<MarkedFact> accept(const DataLossConsent& word, std::uint64_t last, bool validate_only);
   // Returns the acceptance that this replica must write into the audit log before any decision as
   // the leader. It sets `actor` to the person. nullopt: there is no acceptance. The acceptance

@@ -1,7 +1,7 @@
-// Recomputes all usage with the new half-life while a change of the half-life is under way
-// (docs/design/0108). A thread of low priority reads all facts of the store, with its own
-// connection. It then posts the new usage to the loop (in::HalfLifeRead). The loop never waits for
-// this thread.
+// Recomputes the usage of all accounts after an edit of the half-life, the time after which usage
+// counts half (docs/design/0108). A thread of low priority reads all facts of the store, with its
+// own connection. It then posts the new usage to the loop (in::HalfLifeRead). The loop never waits
+// for this thread.
 #pragma once
 
 #include <atomic>
@@ -18,6 +18,7 @@
 
 namespace subak {
 
+// The thread that recomputes. Threads: one at a time may call start() and stop().
 class HalfLifeReader {
  public:
   // `runtime` and `store` must outlive the reader. Starts no thread.

@@ -1,7 +1,8 @@
-// A copy of the data from which the webhook decides (server/api/convert/admission_snapshot.h), on
-// this replica's own disk. If the database is unreachable at the next start, the webhook uses this
-// copy. If the copy is lost, the webhook gates all GPU pods, so the copy need not be durable.
-// Private to server.
+// A copy of the data from which the admission webhook decides
+// (server/api/convert/admission_snapshot.h), on this replica's own disk. A replica is one of the
+// processes that share a database. If the database is unreachable at the next start, the webhook
+// uses this copy. If the copy is lost, the webhook adds Subak's scheduling gate to all GPU pods,
+// which is safe. So the copy need not be durable. Private to server.
 #pragma once
 
 #include <functional>

@@ -1,5 +1,6 @@
-// The standby follows the store while another process leads. So it can serve reads meanwhile, and
-// has few facts to read when it takes the lead.
+// The standby: of the processes that share a database, one leads, and each other one follows the
+// facts (durable decisions) of the leader. So it can serve reads meanwhile, and has few facts to
+// read when it takes the lead.
 #pragma once
 
 #include <atomic>

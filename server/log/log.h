@@ -2,8 +2,8 @@
 // core/text.h, so that it can be pasted into a test:
 //     time=2026-03-01T12:00:00.250Z level=info msg="job reserved" job=1-42 node=n7
 // Any thread may call every function, and so may threads of libraries. No line is dropped. If
-// stderr is slow, the caller waits for it.
-// So the loop logs only rare events.
+// stderr is slow, the caller waits for it. So the loop, the thread that decides, logs only rare
+// events.
 #pragma once
 
 #include <array>

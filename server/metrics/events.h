@@ -1,8 +1,8 @@
-// Counters and histograms of past events, which the engine's state does not have. The counters
-// begin at the start of the process. They are instruments of prometheus-cpp, in a separate
-// registry. The runtime, the webhook and others report events, and /metrics reads the values.
-// Threads: any may call every function, unless its comment says otherwise. No function blocks for
-// long.
+// Counters and histograms of past events, such as placements and admission decisions, which the
+// engine's state does not have. The counters begin at the start of the process. They are
+// instruments of prometheus-cpp, in a separate registry. The runtime, the webhook and others report
+// events, and /metrics reads the values. Threads: any may call every function, unless its comment
+// says otherwise. No function blocks for long.
 #pragma once
 
 #include <prometheus/counter.h>
@@ -88,7 +88,8 @@ class Events {
   using Counters = prometheus::Family<prometheus::Counter>;
   using Histograms = prometheus::Family<prometheus::Histogram>;
 
-  // Counts a claim that was made or that ended.
+  // Counts a claim (GPUs that other jobs must give back to a waiting job) that was made or that
+  // ended.
   void note_claim(const fact::Claimed& claimed);
   // Counts an attempt that ended because the cluster refused it, by the cause of the end.
   void refused(Cause cause);

@@ -1,7 +1,7 @@
 // Recomputes the balances of accounts from the ledger's rows, at intervals, to prove that the
 // balances are right. The drift is the largest difference between a balance and the recomputed one,
-// and must be zero. The audit uses its own store reader and the follower's balances, so it does not
-// slow the loop.
+// and must be zero. The audit uses its own store reader and the balances of the follower, the
+// engine that serves reads. So it does not slow the loop, the thread that decides.
 #pragma once
 
 #include <atomic>

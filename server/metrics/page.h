@@ -1,13 +1,14 @@
 // Writes the page at /metrics, which docs/metrics.md describes. The functions here write values of
-// the present state. The class Events counts events.
+// the present state, as the routes of the HTTP port collect it (server/http/routes.h). The class
+// Events counts events.
 //
 // Dashboards depend on the names of the metrics, so no name changes. Each label has a bounded
 // number of values: limits::kMetricAccounts bounds accounts, and the configuration bounds clusters,
 // products and profiles. The page has series for each user only if the configuration says so.
 //
-// Threads: write_state() reads the View, so any thread may call it. write_fleet() and
-// write_accounts() read an engine (accounts, domains, slices, the bill), so only the follower's
-// thread may call them. All are pure functions, except read_process().
+// Threads: write_state() reads the View, so any thread may call it. write_fleet(), write_accounts()
+// and write_activity() read an engine, so only the thread of the follower, the engine that serves
+// reads, may call them. All are pure functions, except read_process().
 #pragma once
 
 #include <cstdint>
@@ -53,7 +54,8 @@ struct ListenerState {
   bool serves = false;
 };
 
-// The figures of an edge of this service. The counters begin at the edge's start.
+// The figures of an edge of this service, the code that follows one cluster. The counters begin at
+// the edge's start.
 struct EdgeState {
   // The cluster's name in the configuration; empty: the only cluster.
   std::string cluster;
@@ -104,7 +106,7 @@ struct StartState {
   DurationMs age_ms = 0;
 };
 
-// The state of the service outside the engine.
+// The state of the service outside the engine, as of one scrape.
 struct ShellState {
   // The service's own time (Runtime::now_ms).
   TimeMs now_ms = 0;

@@ -1,8 +1,8 @@
 // The collector: computes the metrics for which it must look at every job that waits or holds GPUs.
 // It updates these figures when a scrape needs them, but at most once in limits::kSurveyEveryMs.
 // Updates are rarer if they would otherwise take more than a fiftieth of the time of one core. A
-// scrape between two collections gets the last figures. Threads: look() runs only on the follower's
-// thread.
+// scrape between two collections gets the last figures. Threads: only the thread of the follower,
+// the engine that serves reads, calls look().
 #pragma once
 
 #include <cstdint>
@@ -21,9 +21,8 @@ class Surveyor {
   // `clock` and `events` must outlive this object.
   Surveyor(const Clock& clock, Events& events) : clock_(clock), events_(events) {}
   // Returns the last figures, after a new collection if one may begin. `growth`: as for
-  // Engine::survey(). The result is valid until
-  // the next call. After a collection, it counts in `events` how many of the first jobs of the
-  // queue have moved back since the last collection.
+  // Engine::survey(). The result is valid until the next call. After a collection, it counts in
+  // `events` how many of the first jobs of the queue have moved back since the last collection.
   const Survey& look(const Engine& engine, const Growth* growth = nullptr);
 
  private:

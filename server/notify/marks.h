@@ -1,5 +1,7 @@
-// The durable marks of receivers. A mark says up to which fact a receiver got its notices. The
-// store has one record with all marks (Store::write_notice_marks()). Threads: any; pure functions.
+// The durable marks of receivers, the addresses that get notices (receivers.h). A mark says up to
+// which fact a receiver got its notices. A fact is a numbered, durable decision, and a notice is a
+// message about one fact. The store has one record with all marks (Store::write_notice_marks()).
+// Threads: any; pure functions.
 #pragma once
 
 #include <cstdint>

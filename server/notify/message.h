@@ -1,5 +1,6 @@
-// Writes the messages to a receiver: one notice, a summary of several, or the number of notices
-// that were lost. Also signs a message. Threads: any; pure functions.
+// Writes the messages to a receiver (an HTTP address that gets notices): one notice, a summary of
+// several, or the number of notices that were lost. A notice is about one decision (notice.h). Also
+// signs a message. Threads: any; pure functions.
 #pragma once
 
 #include <cstdint>

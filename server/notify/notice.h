@@ -1,6 +1,6 @@
-// Says which facts give a notice, and what the notice says. A notice tells the people of an account
-// that a job of theirs started, lost its GPUs or ended, that a promise moved, or that a budget is
-// nearly spent. Nothing here does I/O. Threads: one at a time for each object.
+// Says which facts (durable decisions) give a notice, and what the notice says. A notice tells the
+// people of an account that a job of theirs started, lost its GPUs or ended, that a promise moved,
+// or that a budget is nearly spent. Nothing here does I/O. Threads: one at a time for each object.
 #pragma once
 
 #include <array>

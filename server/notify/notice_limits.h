@@ -1,4 +1,5 @@
-// The limits of notices (docs/design/0125). core/limits.h says how limits are named and enforced.
+// The limits of notices, the messages that the service posts to receivers (docs/design/0125).
+// Constants only. core/limits.h says how limits are named and enforced.
 #pragma once
 
 #include <cstddef>

@@ -1,11 +1,13 @@
-// Sends notices to the receivers that the receivers file lists. Only the leader's notifier sends.
+// Sends notices (messages about decisions, such as the start of a job) to the receivers that the
+// receivers file lists. Only the leader's notifier sends.
 //
 //   durable facts -> notices -> the queue of each receiver -> its sending thread -> receiver
 //
-// The loop's thread hands over each durable batch and never waits. The notifier's thread makes the
-// notices, and reads the names of jobs and nodes from the follower. Each receiver has a queue and a
-// sending thread of its own, so a receiver that hangs delays no other receiver. The notifier reads
-// facts from the store if they are older than start(), or if too many facts waited in memory.
+// The loop's thread, which decides, hands over each batch of durable facts and never waits. The
+// notifier's thread makes the notices, and reads the names of jobs and nodes from the follower, the
+// engine that serves reads. Each receiver has a queue and a sending thread of its own, so a
+// receiver that hangs delays no other receiver. The notifier reads facts from the store if they are
+// older than start(), or if too many facts waited in memory.
 //
 // Delivery is at least once. The notifier writes into the store how far each receiver is (marks.h),
 // and the next leader begins there. A notice has the same id each time, since the id is the number
@@ -31,9 +33,10 @@ namespace subak {
 
 // The parts of the service that the notifier uses after start(), from its own threads.
 struct NotifierPorts {
-  // Works as Follower::read_expensive(). False: the follower refused the read.
+  // Queues the function, which the follower's thread later calls with its engine
+  // (Follower::read_expensive()). False: the follower refused the read.
   std::function<bool(std::function<void(const Engine&)>)> read;
-  // Works as Runtime::now_ms().
+  // Returns the service's present time, in UTC (Runtime::now_ms()).
   std::function<TimeMs()> now_ms;
   // Returns the time by a clock that never goes back, in ms.
   std::function<DurationMs()> monotonic_ms;

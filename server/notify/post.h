@@ -1,6 +1,6 @@
-// Sends one message to a receiver, by libcurl. The sender follows no redirect and uses no proxy. Of
-// the answer it reads the status, the header Retry-After and the body. Threads: one thread calls
-// send(); any thread may call stop().
+// Sends one message to a receiver, by an HTTP POST with libcurl. The sender follows no redirect and
+// uses no proxy. Of the answer it reads the status, the header Retry-After and the body. Threads:
+// one thread calls send(); any thread may call stop().
 #pragma once
 
 #include <atomic>

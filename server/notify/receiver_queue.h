@@ -1,7 +1,8 @@
-// The notices that wait for one receiver, as a state machine. The queue decides what to send next
-// and when, what an answer means, and which notices are lost. The caller sends the messages, and
-// passes the time and random numbers. At most one message is on the way at a time. The next message
-// begins when this one is delivered or given up. Threads: one at a time.
+// The notices that wait for one receiver, as a state machine. ReceiverThread, which sends the
+// messages, owns the queue. The queue decides what to send next and when, what an answer means, and
+// which notices are lost. The caller sends the messages, and passes the time and random numbers. At
+// most one message is on the way at a time. The next message begins when this one is delivered or
+// given up. Threads: one at a time.
 #pragma once
 
 #include <cstddef>

@@ -1,5 +1,5 @@
-// The thread that sends the notices of one receiver, with its queue. Threads: any may call the
-// members.
+// The thread that sends the notices of one receiver, with its queue. The Notifier owns one for each
+// receiver. Threads: any may call the members, but only one at a time calls stop().
 #pragma once
 
 #include <cstdint>

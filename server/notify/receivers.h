@@ -1,5 +1,6 @@
-// Reads the receivers file, which says who gets notices, at which address and in which form. Only
-// this file names receivers: no caller of the API can name an address. Threads: any.
+// Reads the receivers file, which says who gets notices (messages about decisions, notice.h), at
+// which address and in which form. Only this file names receivers: no caller of the API can name an
+// address. Threads: any.
 //
 //   receivers:
 //   - name: ml-team

@@ -1,6 +1,9 @@
-// Makes checkpoints for the follower. The checkpointer copies the facts of the engine's state in
-// slices. When the copy is complete, a separate thread writes it to the store (docs/design/0071).
-// Threads: the follower's thread makes all calls. The writing thread calls `on_written`.
+// Makes checkpoints for the follower, the engine that serves reads (server/runtime/follower.h). A
+// checkpoint is a list of facts that rebuild the state, so a start need not read all older facts.
+// The Checkpointer copies the state of the follower's engine in slices, so that reads can run
+// between two slices. When the copy is complete, a separate thread writes it to the store
+// (docs/design/0071). Threads: the follower's thread makes all calls. The writing thread calls
+// `on_written`.
 #pragma once
 
 #include <atomic>
@@ -17,16 +20,18 @@
 
 namespace subak {
 
-// Memory: one copy of the state in its durable form, until it is written.
+// The follower owns one Checkpointer. Memory: one copy of the state in its durable form, until it
+// is written.
 class Checkpointer {
  public:
   struct Options {
-    // True: there is no writing thread, and begin() makes and writes the complete checkpoint.
+    // True (in tests): there is no writing thread, and begin() makes and writes the complete
+    // checkpoint.
     bool stepped = false;
     // The least number of facts from one checkpoint to the next. 0: no checkpoint becomes due.
     std::uint64_t every = 0;
-    // Called on the writing thread after each attempt to write a checkpoint. If `error` is set, the
-    // checkpoint was not written.
+    // Called on the writing thread after each attempt to write a checkpoint. `seq`: the number of
+    // the checkpoint's last fact. If `error` is set, the checkpoint was not written.
     std::function<void(std::uint64_t seq, const std::optional<Error>& error)> on_written;
   };
   // `store` must outlive this object. Options::on_written must be set.
@@ -38,15 +43,16 @@ class Checkpointer {
   // Says which checkpoint is the newest in the store. The follower calls this at its start. `seq`:
   // the last fact of that checkpoint. `size`: how many facts it has.
   void found(std::uint64_t seq, std::uint64_t size);
-  // Returns the last fact of the newest checkpoint; 0: there is none. A checkpoint in progress
-  // counts. A checkpoint whose write failed counts too, so the next one is due only after `every`
-  // more facts.
+  // Returns the number of the last fact in the newest checkpoint; 0: there is none. A checkpoint in
+  // progress counts. A checkpoint whose write failed counts too, so the next one is due only after
+  // `every` more facts.
   std::uint64_t seq() const { return seq_; }
   // True if enough facts have come since the newest checkpoint: at least `every`, and at least half
   // the number of facts in that checkpoint. False while a checkpoint is copied or written.
   bool is_due(const Engine& engine) const;
-  // Begins to copy the state. `told`: the present calibration of start estimates, which is stored
-  // beside the checkpoint. Do not call it while another copy of the engine is in progress.
+  // Begins to copy the state. `told`: the present calibration of start estimates
+  // (Forecaster::record()), which is stored beside the checkpoint. Do not call it while another
+  // copy of the engine is in progress.
   void begin(Engine& engine, std::string told);
   // True from begin() until the last slice is copied.
   bool is_copying() const { return copy_.has_value(); }

@@ -1,5 +1,6 @@
-// A bounded queue of effects from the loop to one edge. The edge is an external program (at the end
-// of a gRPC stream), or part of this service.
+// A bounded queue of effects from the loop (the thread that decides) to one edge. An effect is a
+// command to a cluster, such as to open a pod's gate. An edge carries out the effects in its
+// cluster. It is an external program at the end of a gRPC stream, or part of this service.
 #pragma once
 
 #include <cstddef>
@@ -13,10 +14,10 @@
 
 namespace subak {
 
-// The loop pushes effects, and one reader takes them. If effects wait already, and a push would
-// raise their number above limits::kMaxEffectBacklog, the stream closes instead. The reader then
-// subscribes again. The new stream begins with all outstanding effects, so no effect is lost.
-// Threads: any may call all members.
+// Runtime::subscribe() makes a stream. The loop pushes effects, and one reader takes them. If
+// effects wait already, and a push would raise their number above limits::kMaxEffectBacklog, the
+// stream closes instead. The reader then subscribes again. The new stream begins with all effects
+// that the cluster still lacks, so no effect is lost. Threads: any thread may call any member.
 class EffectStream {
  public:
   // The last three states are final. kOverflowed: the reader was too slow. kStopped: the service

@@ -1,5 +1,6 @@
 // A queue in which callers take turns: it returns one task of each caller, then the next task of
-// each. So a caller with a hundred tasks delays another caller by only one task.
+// each. So a caller with a hundred tasks delays another caller by only one task. Expensive reads
+// wait in such a queue.
 #pragma once
 
 #include <cstddef>

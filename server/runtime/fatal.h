@@ -7,8 +7,8 @@
 
 namespace subak {
 
-// The function that ends the service. It may be called on any thread of the service. After this
-// call, the service must do no further work, since its state is lost.
+// The type of the function that ends the service. The service may call it on any of its threads.
+// After this call, the service must do no further work, since its state is lost.
 using Fatal = std::function<void(const Error&)>;
 
 // Logs the error, then calls `fatal`. If `fatal` is empty, it ends the process at once with status

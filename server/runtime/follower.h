@@ -1,8 +1,9 @@
-// The follower: a second engine on its own thread, which gets the durable facts through evolve().
-// The follower serves all reads that need more than the View (lists, explanations, bills). The
-// follower also writes the checkpoints, and compares digests of its state with those of the loop.
-// The loop never waits for the follower. If too many facts wait for the follower, it drops them and
-// reads them from the store.
+// The follower: a second engine on its own thread. It gets each durable fact from the runtime, and
+// applies it with Engine::evolve(), which decides nothing. The follower serves all reads (lists,
+// explanations, bills) that need more than the View, the small read-only copy of the state that the
+// loop (the thread that decides) publishes. The follower also writes the checkpoints, and compares
+// digests of its state with those of the loop. The loop never waits for the follower. If too many
+// facts wait for the follower, it drops them and reads them from the store.
 //
 // Reads wait in two priority lanes, cheap and expensive. In each turn, the follower takes the
 // waiting facts, then runs all waiting cheap reads, then one expensive read. So a cheap read waits
@@ -32,8 +33,8 @@
 
 namespace subak {
 
-// The options of the follower. Callbacks run on the follower's thread, unless their
-// comment says otherwise.
+// The options of the follower. Callbacks run on the follower's thread, unless their comment says
+// otherwise.
 struct FollowerOptions {
   // The number of facts after which a checkpoint is written. After a large checkpoint more facts
   // must come, so that writing checkpoints takes a constant part of all work. 0: only stop() writes
@@ -65,7 +66,7 @@ struct FollowerOptions {
   Fatal fatal;
 };
 
-// Figures for metrics and for the health status. Counters only rise.
+// Figures for metrics, /readyz and GetStatus. Counters only rise.
 struct FollowerStats {
   // The last fact that the follower's engine has.
   std::uint64_t seq = 0;
@@ -86,7 +87,8 @@ struct FollowerStats {
   std::uint64_t queue_snapshots = 0;
   // The number of forecasts of starts made so far.
   std::uint64_t forecasts = 0;
-  // The number of reads that wait now, in both lanes together.
+  // The number of reads that wait now, in both lanes together. Reads that wait for a snapshot of
+  // the queue's order do not count.
   std::size_t reads_waiting = 0;
   // The number of reads answered since the start, in both lanes together.
   std::uint64_t reads_answered = 0;
@@ -94,7 +96,8 @@ struct FollowerStats {
   bool failed = false;
 };
 
-// The follower of one process.
+// The follower of one process. Threads: one at a time may call start(), stop() and turn();
+// RuntimeOptions::on_durable calls durable(); any thread may call the other members.
 class Follower {
  public:
   // `store` must outlive the follower.
@@ -121,7 +124,8 @@ class Follower {
   // Queues a cheap read: a read of a few rows, whose cost does not grow with the fleet or the
   // queue. `fn` runs on the follower's thread. `fn` sees all facts that were released before this
   // call, and maybe later facts. So a client that got the reply to a write can read that write.
-  // False: the lane is full (limits::kMaxCheapReads), or the follower does not run. Threads: any.
+  // False: the lane is full (limits::kMaxCheapReads), or the follower does not run or has failed.
+  // Threads: any.
   bool read(Read fn);
   // Works as read(), for an expensive read, which is one whose cost grows with the state. Callers
   // take turns (FairQueue). One caller may have at most limits::kMaxReadsPerCaller reads. At most

@@ -1,6 +1,8 @@
-// Makes the start estimates of all waiting jobs for the follower, and compares them with the actual
-// starts. For a large state, a separate thread makes the estimates from a copy of the state. Each
-// turn of the follower copies one slice of the state, so the follower answers reads between slices.
+// Makes the start estimates of all waiting jobs for the follower, the engine that serves reads
+// (server/runtime/follower.h). It also compares the estimates with the actual starts (the
+// calibration), which sets the width of later estimates' intervals. For a large state, a separate
+// thread makes the estimates from a copy of the state. Each turn of the follower copies one slice
+// of the state, so the follower answers reads between slices.
 //
 // Threads: the follower's thread makes all calls. The forecasting thread calls `wake`.
 #pragma once
@@ -18,10 +20,11 @@
 
 namespace subak {
 
+// Makes estimates for one engine, which its owner passes to each call that needs it.
 class Forecaster {
  public:
   struct Options {
-    // True: there is no forecasting thread, and a read makes a new forecast itself.
+    // True (in tests): there is no forecasting thread, and a read makes a new forecast itself.
     bool stepped = false;
     // A monotonic clock in ms; must be set.
     std::function<DurationMs()> monotonic_ms;
@@ -70,7 +73,8 @@ class Forecaster {
   // True if a finished forecast waits.
   bool is_ready() const { return ready_; }
   // Returns the time until the next forecast is due. nullopt: no forecast becomes due, because no
-  // job waits and there are no node pools, a forecast is in progress, or the mode is stepped.
+  // job waits and there are no node pools of an autoscaler, a forecast is in progress, or the mode
+  // is stepped.
   std::optional<DurationMs> due_in(const Engine& engine) const;
   // Returns the estimates for a read. If a small state has changed since the newest forecast, it
   // first makes a new forecast, unless the last one took long and was made too recently

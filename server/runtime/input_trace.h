@@ -1,6 +1,6 @@
-// Writes the input trace: files with every input and its time, in the text form of scenario files.
-// With a trace, an incident can be replayed through Engine::apply(). The trace has no influence on
-// decisions, and a recovery never reads it.
+// Writes the input trace: files with every input of the engine and its time, in the text form of
+// the scenario files in tests/scenarios. With a trace, a developer can replay an incident through
+// Engine::apply(). The trace has no influence on decisions, and a recovery never reads it.
 #pragma once
 
 #include <cstdint>

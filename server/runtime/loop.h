@@ -1,5 +1,6 @@
-// The loop of the runtime (runtime.h has the diagram). A comment before each group of members says
-// which threads use that group.
+// The loop of the runtime: the thread that owns the engine and decides (runtime.h has the diagram).
+// Private to server/runtime. A comment says which thread calls a member, unless the loop's thread
+// calls it.
 #pragma once
 
 #include <deque>
@@ -176,7 +177,8 @@ struct Runtime::Impl {
   };
   Shared shared;
 
-  // Only the loop's thread uses this member and all following ones.
+  // Only the loop's thread uses this member and all following ones, except as Stamps says. Before
+  // that thread exists, the thread that calls follow(), followed() or start() uses them.
   Engine engine;
   // The data about another leader, which this process follows.
   struct OfLeader {
@@ -199,7 +201,7 @@ struct Runtime::Impl {
   Stamps stamps;
   // Posts that were taken from the mailbox and are not applied yet.
   std::deque<Mail> mails;
-  // For how many turns a due Tick has waited for `mails`.
+  // For how many turns a due in::Tick (a deadline of the engine has come) has waited for `mails`.
   std::size_t tick_put_off = 0;
   // The batches that are not released: at most one in each of the three states.
   struct Batches {

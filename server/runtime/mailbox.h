@@ -1,4 +1,5 @@
-// The bounded mailbox through which other threads send inputs to the loop.
+// The bounded mailbox through which other threads send inputs to the loop, the thread that owns the
+// engine. Private to server/runtime: others call Runtime::post().
 #pragma once
 
 #include <cstddef>

@@ -1,5 +1,10 @@
-// The interface of the durable store that the runtime needs. server/store/sqlite and
-// server/store/postgres implement this interface; tests have their own implementations.
+// The interface of the durable store that the runtime needs, and the records that its reads return.
+// server/store/sqlite and server/store/postgres implement this interface; tests have their own
+// implementations.
+//
+// The store has facts (numbered decisions and observations) and checkpoints (lists of facts that
+// rebuild the state as of one fact). It also has the rows of the ledger (one interval in which one
+// pod held GPUs of one node) and the audit log (the edits by people).
 #pragma once
 
 #include <cstdint>
@@ -26,7 +31,7 @@ class PackedFacts;
 
 // --- reads ---------------------------------------------------------------------------------------
 
-// Receives the facts that rebuild the state, in this order:
+// Receives the facts that rebuild the state from StoreReader::recover(), in this order:
 // - checkpoint_fact(), for each fact of the checkpoint; these facts have the number 0;
 // - checkpoint_end(), once; `seq` is 0 if there is no checkpoint;
 // - fact(), for each later fact, without a gap in the numbers.
@@ -139,7 +144,8 @@ struct DailyUsage {
   std::uint64_t rows = 0;
 };
 
-// Says which rows and days the stored sums of days include.
+// Says which rows and days the stored sums of days include. These are sums of the ledger's rows by
+// UTC day, from which reports are read.
 struct DayMark {
   // The sums have all rows of facts up to this one. 0: there are no sums.
   std::uint64_t seq = 0;
@@ -173,8 +179,9 @@ class StoreReader {
   // Returns sums of ledger rows in [from_ms, to_ms), grouped by payer, holder, state and the
   // columns of the query. If a row spans from_ms, to_ms or a midnight, the function divides the row
   // at that time. The engine writes no row that spans a midnight. The result is sorted by day and
-  // by the columns, in the order of DailyUsage. The function ignores `most`, `after_seq` and `job`
-  // of the query. It reads the sums of complete days (server/store/days), and rows for the rest.
+  // by the columns, in the order of DailyUsage. The function ignores `most` and `after_seq` of the
+  // query. `query.job` must be nullopt, since sums of days do not have jobs. It reads the sums of
+  // complete days (server/store/days), and rows for the rest.
   virtual Result<std::vector<DailyUsage>> daily_usage(const LedgerQuery& query) = 0;
   // Returns the stored sums of the days [from_day, to_day). A damaged sum is an error for which
   // says_damage() is true. The default implementation has no sums.

@@ -1,5 +1,8 @@
 // The runtime: one loop thread that owns the engine, and one store thread that makes batches
-// durable.
+// durable. The engine turns inputs (events and requests) into facts, effects and replies. Facts are
+// decisions that must be durable, and effects are commands to the clusters. A batch is what follows
+// from some inputs. The View is a read-only copy of the state, as of the last batch, for the
+// webhook.
 //
 //  post() -> mailbox -> turn: stamp, Tick if due, apply each -> batch
 //  store idle: Pass if due, hand the batch over -> store thread: one transaction -> durable
@@ -7,8 +10,9 @@
 //
 // Group commit needs no timer: the loop fills the next batch while the store commits one. So
 // batches are larger under load. The engine may be ahead of the store, but no part of a batch is
-// visible before the batch is durable. A failed commit is final: the runtime accepts no more
-// inputs, releases no more batches and calls `fatal`. The process must then restart.
+// visible before the batch is durable. To release a batch is to make it visible: its facts, View,
+// effects and replies. A failed commit is final: the runtime accepts no more inputs, releases no
+// more batches and calls RuntimeOptions::fatal. The process must then restart.
 #pragma once
 
 #include <array>
@@ -73,7 +77,7 @@ struct RuntimeOptions {
   Fatal fatal;
 };
 
-// Figures for metrics and for the health status. Counters only rise.
+// Figures for metrics, /readyz and GetStatus. Counters only rise.
 struct RuntimeStats {
   std::uint64_t inputs = 0;   // posted inputs that were applied, and in::Restarted
   std::uint64_t refused = 0;  // posts refused: mailbox full, stopping or failed
@@ -88,7 +92,7 @@ struct RuntimeStats {
 };
 
 // The runtime of one process. Threads: any may call post(), post_many(), subscribe(), view(),
-// stats(), now_ms() and boot_ms().
+// stats(), now_ms(), boot_ms() and nudge(). One thread at a time calls the other members.
 class Runtime {
  public:
   // `store` and `clock` must outlive the runtime.

@@ -1,4 +1,5 @@
-// The store thread: makes one batch at a time durable, while the loop fills the next one.
+// The store thread: makes one batch of facts at a time durable, while the loop (the thread that
+// decides) fills the next batch. Private to server/runtime.
 #pragma once
 
 #include <atomic>
@@ -37,8 +38,8 @@ class StoreThread {
   // batch without facts, the thread commits nothing and only checks that this process still owns
   // the store. Threads: only the loop's thread calls it.
   void commit(std::shared_ptr<const std::vector<Fact>> facts);
-  // Commits one batch on the calling thread, and blocks until the store has answered. Stepped mode
-  // calls it too.
+  // Commits one batch on the calling thread, and blocks until the store has answered. Tests without
+  // threads call it too (RuntimeOptions::stepped).
   static Done commit_now(Store& store, const Clock& clock, const std::vector<Fact>& facts);
 
  private:

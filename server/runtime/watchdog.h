@@ -1,6 +1,6 @@
-// Detects that the loop makes no progress although it has work, for example because a pass never
-// ends or the store hangs. The watchdog repairs nothing. The watchdog logs the stall, and the
-// health status is not SERVING until the loop makes progress again.
+// Detects that the loop (the thread that decides) makes no progress although it has work, for
+// example because a scheduling pass never ends or the store hangs. The watchdog repairs nothing. It
+// logs the stall. /healthz and /readyz of the HTTP port fail until the loop makes progress again.
 #pragma once
 
 #include <atomic>

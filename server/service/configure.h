@@ -1,6 +1,6 @@
 // Turns the configuration into inputs. Clusters, modes and policy are a part of the engine's state.
 // So the configured values become edits by the actor "config", and the audit log shows these edits.
-// Private to server/service.
+// Threads: any, but configure() and not_put_in() block. Private to server/service.
 #pragma once
 
 #include <functional>

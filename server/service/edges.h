@@ -1,5 +1,5 @@
 // Makes the service's own edges: one for each cluster of the configuration that has connection
-// data.
+// data. An edge follows one cluster and carries out Subak's decisions there.
 #pragma once
 
 #include <memory>

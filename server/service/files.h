@@ -1,5 +1,6 @@
-// Returns the paths of the service's files beside the store, and makes their folders. If the state
-// is in a database, these paths begin with var/subak. Private to server/service.
+// Returns the paths of the service's files beside the store, and makes their folders. `state` is
+// Config::state: the path of the store, or the address of a database. With a database, the paths
+// begin with var/subak. Threads: any. Private to server/service.
 #pragma once
 
 #include <cstdint>

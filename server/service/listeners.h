@@ -1,5 +1,6 @@
-// Functions that both the service and a webhook-only replica use. They make listeners, certificates
-// and connection limits. Private to server/service.
+// Makes listeners, certificates and connection limits, for the service and for a webhook-only
+// replica. Threads: only the thread that starts the process, but listener_state() is pure. Private
+// to server/service.
 #pragma once
 
 #include <memory>

@@ -1,6 +1,6 @@
 // Makes the webhook's certificate and key (the pair) and the CA that signs the certificate. The
-// service uses them if no certificate is configured. This class renews them while the service runs,
-// in these steps:
+// service uses them if no certificate is configured. OwnCertificate renews them while the service
+// runs, in these steps:
 // 1. Long before the pair expires, the service makes the next CA with its own pair. The file ca.crt
 //    then has both CAs.
 // 2. When clients have had time to trust both CAs, the service changes to the next CA's pair.
@@ -20,6 +20,7 @@
 
 namespace subak {
 
+// The own certificate of one webhook.
 class OwnCertificate {
  public:
   // `directory`: the folder of the files. The folder is created if it is missing. `host`: the host

@@ -31,9 +31,9 @@ class ProbeJudge {
   void take(const ProbeResult& result, DurationMs now_ms);
   // True if the listener answered the last probe. False before the first probe.
   bool serves() const { return serves_; }
-  // True if the listener has accepted no connection for longer than the patience. If the listener
-  // then accepts connections again, the result stays true. When the listener next accepts no
-  // connection, the result becomes false and the patience begins again.
+  // True if the listener has accepted no connection for longer than the patience, at its last probe
+  // that found it shut. A probe that finds the listener open leaves the result as it is, and begins
+  // the patience again.
   bool dead() const { return dead_; }
 
  private:

@@ -1,6 +1,6 @@
-// A webhook-only replica in one object (Config::follow). The replica answers admission reviews with
-// the newest copy of the data by which the leader's webhook decides. A webhook-only replica has no
-// store, loop, engine, API or edges.
+// A webhook-only replica in one object, which main starts if Config::follow is set. The replica
+// answers admission reviews with the newest copy of the data by which the leader's webhook decides.
+// A webhook-only replica has no store, loop, engine, API or edges.
 //
 //  HTTP port -> the leader's copy is followed -> webhook
 //
@@ -17,6 +17,7 @@
 
 namespace subak {
 
+// The replica of one process.
 class Replica {
  public:
   // `fatal`: called when a listener accepts no connection for a long time; see Prober.

@@ -1,9 +1,9 @@
-// Runs the webhook of a process that has a store. The webhook decides reviews by the runtime's
-// View. A shared store may be unreachable at the start, so there is no View yet. Until the store is
-// open, the webhook decides by the copy that an earlier process has left on this replica's disk
-// (LastCopy). Without such a copy, it gates GPU pods and denies none (decide_without_view()). The
-// change from the copy to the View does not close the listener or its connections. Private to
-// server/service.
+// Runs the admission webhook of a process that has a store. The webhook decides reviews by the
+// runtime's View, a read-only copy of the state. A shared store may be unreachable at the start, so
+// there is no View yet. Until the store is open, the webhook decides by the copy that an earlier
+// process has left on this replica's disk (LastCopy). Without such a copy, it gates all GPU pods
+// (it adds Subak's scheduling gate) and denies none (decide_without_view()). The change from the
+// copy to the View does not close the listener or its connections. Private to server/service.
 //
 // The order of the calls is
 //
@@ -38,6 +38,7 @@
 
 namespace subak {
 
+// The webhook of one process, with its listener and certificate.
 class Reviewer {
  public:
   // The arguments must outlive this object, and so must the runtime that judge_by() gets.

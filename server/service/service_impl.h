@@ -1,4 +1,6 @@
-// The parts of the service. Private to server/service; other code uses service.h.
+// The parts of the service. Threads: the thread that starts or stops the service calls the
+// functions, unless a comment names another. Any thread may call the const functions. Private to
+// server/service; other code uses service.h.
 #pragma once
 
 #include <atomic>
@@ -64,9 +66,12 @@ struct Service::Impl {
   void make_runtime();
   // Makes this process lead, or makes it follow another leader. It also starts `follower`.
   std::optional<Error> begin();
-  // Starts the runtime and applies the configuration.
+  // Starts the runtime and the reader of a changed half-life, and applies the configuration. If
+  // this process took the lead from a process at work (SharedStore::took_over()), it only logs how
+  // its configuration differs.
   std::optional<Error> lead();
-  // Does the same as lead(), on the standby's thread, after this process has taken the lead.
+  // Works as lead(), on the standby's thread, after this process has taken the lead. It also labels
+  // the pod, and starts the edges and the notifier.
   std::optional<Error> take_over();
   // Logs how this configuration differs from the values in force. It changes no value.
   std::optional<Error> say_not_put_in();
@@ -110,7 +115,8 @@ struct Service::Impl {
   // Handles each durable batch, on the loop's thread.
   void released(const Released& batch);
   // Counts the events of a batch that this process has committed, for the metrics. It reads the
-  // topologies of placed jobs from the follower (Events::look_up()).
+  // topologies of placed jobs from the follower (Events::look_up()). It also reports spent budgets
+  // to the log and to the edges.
   void count(const Released& batch);
   // If a user name of an edge at its API server has changed, sends all these user names to the
   // other replicas.

@@ -1,5 +1,6 @@
 // Computes the limits on connections. The limits are those of core/limits.h, or smaller if the
-// system allows too few open files. Private to server/service.
+// system allows too few open files. Threads: any; call raise_open_files() before the listeners
+// start. Private to server/service.
 #pragma once
 
 #include <cstddef>

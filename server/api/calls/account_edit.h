@@ -1,5 +1,6 @@
-// Carries out the API's edits of accounts. The engine changes only the fields that an edit names.
-// So two edits of different fields never undo each other.
+// Carries out the API's edits of accounts, for the handlers of account_service.h. The engine
+// changes only the fields that an edit names. So two edits of different fields never undo each
+// other. Private to server/api.
 #pragma once
 
 #include "server/api/calls/shared.h"
@@ -13,9 +14,10 @@ namespace subak::api {
 //   a pod;
 // - a team admin sets a quota, unless an account above has a quota that bounds it. That account
 //   must be in the admin's subtree; it may be the top of the subtree.
-// Only the check of a quota reads the account tree, on the follower's thread. An admin's edit needs
-// no such check and is posted at once. If the edit is retroactive, the answer also has the order of
-// the queue before and after it, which is an expensive read. Threads: any.
+// For these checks, an edit of a team admin first reads the account tree, on the thread of the
+// follower (the engine that serves reads). An admin's edit is posted at once, unless it is
+// retroactive. With a retroactive edit, new shares also count for past usage. The answer to it also
+// has the order of the queue before and after it, which is an expensive read. Threads: any.
 Call::Reactor* edit_account(const Call& call, in::SetAccount edit,
                             const RequestFingerprint& fingerprint, v1::EditAccountResponse* out);
 

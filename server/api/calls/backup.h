@@ -1,4 +1,5 @@
-// The call Backup: copies the store to a file beside it, and streams this copy in parts.
+// The gRPC call Backup: copies the store to a file beside it, and streams this copy in parts.
+// Private to server/api.
 #pragma once
 
 #include <atomic>
@@ -16,8 +17,7 @@
 namespace subak::api {
 
 // Runs one backup at a time. It uses a separate thread, because the copy of a file may take
-// minutes.
-// Threads: any.
+// minutes. Threads: any.
 class BackupDesk {
  public:
   // Joins the thread of the last backup.

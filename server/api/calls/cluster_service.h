@@ -1,6 +1,7 @@
-// The gRPC handlers for clusters, nodes and plans, and for the streams of edges. gRPC calls the
-// methods on its own threads, and may run several at the same time. Each method returns at once;
-// the call is finished later. `in` and `out` belong to gRPC and outlive the call.
+// The gRPC handlers for clusters, nodes and plans, and for the streams of edges. An edge is a
+// program that reports one cluster and carries out Subak's decisions there. gRPC calls the methods
+// on its own threads, and may run several at the same time. Each method returns at once; the call
+// is finished later. `in` and `out` belong to gRPC and outlive the call.
 //
 // Reads need the role viewer. Other calls need the role admin, and only the leader accepts changes.
 // An empty cluster name stands for the only cluster; if there is not exactly one cluster, the call
@@ -24,7 +25,7 @@ class ClusterService final : public v1::ClusterService::CallbackService {
   // stream gave. Edges of this service count too. Threads: any.
   std::map<std::string, std::size_t> observers() const { return observers_.read(); }
   // Returns how many events were refused since the start because they belong to an older session.
-  // Threads: any.
+  // An edge begins a session each time that it reports a cluster completely. Threads: any.
   std::uint64_t stale_events() const { return observers_.stale(); }
 
  private:

@@ -24,7 +24,7 @@ class JobService final : public v1::JobService::CallbackService {
   using Reactor = grpc::ServerUnaryReactor;
   // Submits a job. If an edge of this service follows the cluster, the call gets
   // FAILED_PRECONDITION, because users of that cluster must create pods instead. The answer has a
-  // warning if no launcher serves the cluster.
+  // warning if no launcher, a program that runs the pods of such jobs, serves the cluster.
   Reactor* CreateJob(Context* context, const v1::CreateJobRequest* in,
                      v1::CreateJobResponse* out) override;
   // Submits 1 to limits::kMaxBatchJobs jobs. The service decides each job independently. The call
@@ -55,8 +55,8 @@ class JobService final : public v1::JobService::CallbackService {
   // Returns one page of the queue's order, see list_queue(). With `would`, see list_shadow_queue().
   Reactor* ListQueue(Context* context, const v1::ListQueueRequest* in,
                      v1::ListQueueResponse* out) override;
-  // Returns all claims. If the request names an account, it returns only claims of that account and
-  // those below it.
+  // Returns all claims. A claim is GPUs that other jobs must give back to a waiting job. If the
+  // request names an account, it returns only claims of that account and those below it.
   Reactor* ListClaims(Context* context, const v1::ListClaimsRequest* in,
                       v1::ListClaimsResponse* out) override;
   // Says why a job waits: all reasons, its ranking and its start estimate. The job's position comes

@@ -1,6 +1,6 @@
-// Sets known_as in each of `clusters`: the user name by which that cluster knows this service. The
-// name is not a fact, so only the loop's View has this name. The follower's engine, which answers
-// reads, lacks the name. Threads: any; changes only `clusters`.
+// Completes answers about clusters: adds the user name by which each cluster knows this service. No
+// fact has this name. So the engine that answers reads lacks it, and only the View that the loop
+// (the thread that decides) publishes has it. Threads: any.
 #pragma once
 
 #include "engine/answers/view.h"
@@ -8,8 +8,8 @@
 
 namespace subak::api {
 
-// `Clusters`: the type of a repeated field of v1::Cluster. `now`: the loop's View. A cluster that
-// this View lacks stays unchanged.
+// Sets known_as in each of `clusters`, a repeated field of v1::Cluster. `now`: Runtime::view(). A
+// cluster that this View lacks stays unchanged.
 template <class Clusters>
 void put_known_as(const View& now, Clusters* clusters) {
   for (v1::Cluster& row : *clusters) {

@@ -1,5 +1,6 @@
-// Writes the positions of the first waiting jobs before and after an edit of shares into the answer
-// to that edit. Threads: any that may read the engine; pure functions.
+// Shows what an edit of shares or of the policy does to the queue. Writes the positions of the
+// first waiting jobs, before and after the edit, into the answer to that edit. Threads: any that
+// may read the engine; pure functions.
 #pragma once
 
 #include "engine/engine.h"
@@ -8,8 +9,8 @@
 
 namespace subak::api {
 
-// Adds the jobs that are among the first 20 of the present order, or of the order with the shares
-// `as_if`.
+// Adds the jobs that are among the first 20 of the present order, or of the order that the shares
+// and the policy `as_if` would give. Costs two calls of Engine::queue_order().
 void put_order(const Engine& engine, const OrderAsIf& as_if,
                google::protobuf::RepeatedPtrField<v1::OrderPlace>* out);
 

@@ -1,4 +1,5 @@
-// Handles the call ListQueue, which returns one page of the queue in its order.
+// Handles the gRPC call ListQueue, which returns one page of the waiting jobs in the order in which
+// they would start. JobService uses it.
 #pragma once
 
 #include <optional>
@@ -25,11 +26,12 @@ struct QueuePage {
 QueuePage read_queue_page(Check& check, std::int32_t size, const std::string& token);
 
 // Lists one page: first the jobs in the order of the queue, then the waiting jobs without a
-// position. Positions count from 1; a job without a position has 0. `order` may be older than
-// `engine`, and the answer has the times of both (`order_time` and `time`). Jobs that have left the
-// queue since the snapshot `order` are left out. `now`: the instant for waits and estimates. The
-// function examines at most limits::kMaxQueueLookedAt jobs. So a page can be shorter than its size,
-// even empty, although a next page follows.
+// position. Positions count from 1; a job without a position has 0. Unless `in.expand` is set, the
+// jobs of one workload (such as a Deployment) and one account share one row, which has their
+// number. `order` may be older than `engine`, and the answer has the times of both (`order_time`
+// and `time`). Jobs that have left the queue since the snapshot `order` are left out. `now`: the
+// instant for waits and estimates. The function examines at most limits::kMaxQueueLookedAt jobs. So
+// a page can be shorter than its size, even empty, although a next page follows.
 // Threads: only the follower's thread.
 void list_queue(const Engine& engine, const QueueSnapshot& order, const ForecastStarts& starts,
                 TimeMs now, const v1::ListQueueRequest& in, const QueuePage& page,

@@ -1,5 +1,6 @@
-// The state that the services of one server share, and the class for a unary call. Private to
-// server/api.
+// The state that the gRPC services of one server share (Shared), and the class with which each
+// handler of a unary call works (Call). The loop is the thread that decides, and the follower is a
+// second engine that serves reads. Private to server/api.
 #pragma once
 
 #include <grpcpp/support/server_callback.h>
@@ -134,8 +135,8 @@ enum class Moments : std::uint8_t { kPresent, kAny };
 // By the metadata `subak-at`, a caller names an earlier moment: the number of a fact, or a time
 // (server/past/moment.h). read(), read_expensive(), read_starts() and read_queue() then use the
 // state of that moment. The answer has the metadata `subak-sequence`, and `subak-time` with the
-// moment in ms since 1970. If the state of the moment is not in memory, the call takes as long as
-// the fold.
+// moment in ms since 1970. If the state of the moment is not in memory, the call waits until that
+// state is rebuilt from the facts.
 class Call {
  public:
   using Reactor = grpc::ServerUnaryReactor;
@@ -190,8 +191,8 @@ class Call {
   Reactor* read_starts(StartsFill fill) const;
   using QueueFill = std::function<std::optional<Error>(const Engine&, const QueueSnapshot&,
                                                        const ForecastStarts&)>;
-  // The sequence in the answer is the smaller of two numbers: the sequence of the state, and that
-  // of the queue's order.
+  // The answer's `subak-sequence` is the smaller of two numbers: the sequence of the state, and
+  // that of the queue's order.
   Reactor* read_queue(QueueFill fill) const;
   // read_then() runs `next` as a cheap read, and read_expensive_then() as an expensive read. `next`
   // must finish the call.

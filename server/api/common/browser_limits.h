@@ -1,5 +1,5 @@
-// Limits of the calls, event streams and sign-ins of browsers. core/limits.h says how limits are
-// named and enforced.
+// Limits of the calls, event streams and sign-ins of browsers that show the console. Constants
+// only. core/limits.h says how limits are named and enforced.
 #pragma once
 
 #include <cstddef>

@@ -1,5 +1,6 @@
-// Decides which refusals for lack of rights get a row in the audit log. However often a caller
-// tries, the log gets only one row a minute for each subject that the caller tries to change.
+// Decides which calls that were refused for lack of rights get a row in the audit log. However
+// often a caller tries, the log gets only one row a minute for each subject that the caller tries
+// to change.
 #pragma once
 
 #include <cstddef>
@@ -23,10 +24,12 @@ class Denials {
     std::string actor, subject, message;
   };
   // Records a refusal and returns the rows to write. `now`: the time of the refusal by the
-  // monotonic clock, in ms. The result has no row for the refusal if the same caller and subject
-  // got a row within the last limits::kDenialAuditEveryMs. Within that time, at most
-  // limits::kMaxDenialsRemembered refusals get a row, and note() only counts the others. After that
-  // time, the next call returns an additional row without an actor, whose message has this count.
+  // monotonic clock, in ms. The rows of the last limits::kDenialAuditEveryMs decide:
+  // - One of them is for the same caller and subject: no row.
+  // - They are limits::kMaxDenialsRemembered or more: no row, but note() counts the refusal.
+  // - Otherwise: a row for the refusal.
+  // If refusals were only counted, the first call limits::kDenialAuditEveryMs after the first of
+  // them also returns a row without an actor. The message of this row has their number.
   std::vector<Row> note(const Row& refusal, DurationMs now);
 
  private:

@@ -1,5 +1,5 @@
-// Runs `fn` on a gRPC thread after `delay`, which may be 0. Code on the loop's thread uses it to
-// leave work for a stream to a gRPC thread, so that the loop does not wait.
+// Runs `fn` on a gRPC thread after `delay`, which may be 0. Code on the loop's thread, which
+// decides, uses it to leave work for a stream to a gRPC thread, so that the loop does not wait.
 #pragma once
 
 #include <grpcpp/alarm.h>

@@ -1,4 +1,5 @@
-// The options of the API server, and the objects that the server uses.
+// The options of the API server, and the objects that the server uses. Plain values; the comments
+// of the functions name their threads.
 #pragma once
 
 #include <cstdint>
@@ -55,8 +56,8 @@ struct LossSeen {
   TimeMs known_ms = 0;
 };
 
-// Functions that return data of the service which the engine does not have. Any thread may call
-// these functions, and each may be null.
+// Functions that return data of the service which the engine does not have. The server may call
+// them on any thread. Each may be null.
 struct ServiceReads {
   // Returns further warnings for an operator, each of which is one sentence. GetStatus shows them.
   std::function<std::vector<std::string>()> warnings;
@@ -104,8 +105,9 @@ struct ApiOptions {
   Mode default_mode = Mode::kObserve;
   // True: the configuration names clusters, so no cluster is a placeholder.
   bool names_clusters = false;
-  // The clusters that edges of this service follow. An empty name stands for the only cluster. For
-  // these clusters, the API refuses Observe, Effects and CreateJob.
+  // The clusters that edges of this service follow: parts that report a cluster and carry out
+  // decisions there. An empty name stands for the only cluster. For these clusters, the API refuses
+  // Observe, Effects and CreateJob.
   std::vector<std::string> own_edges;
   // The configuration by which webhook-only replicas decide. The server sends it to them with a
   // part of the state.

@@ -1,6 +1,6 @@
 // Identifies a mutation by its request id and a digest of the request message, so that the service
 // recognises a repeated call. The digest is not that of the engine's input, since an input also has
-// data from the state at the time of the call.
+// data from the state at the time of the call. Threads: any; pure functions.
 #pragma once
 
 #include <string>

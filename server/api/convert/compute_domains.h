@@ -1,5 +1,6 @@
-// Adds the ComputeDomains of an edge of this service to answers. No fact has these records, so the
-// follower's engine, which answers reads, lacks them. Threads: any; pure functions.
+// Adds ComputeDomains (NVIDIA's objects for multi-node NVLink) to answers. The edge of this service
+// that follows the cluster made them. No fact has these records, so the engine that answers reads
+// lacks them. Threads: any; pure functions.
 #pragma once
 
 #include <map>

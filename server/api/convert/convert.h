@@ -1,4 +1,4 @@
-// Conversion between API messages and the core's records. put() writes a message. get() reads a
+// Conversion between API messages and the engine's records. put() writes a message. get() reads a
 // message strictly: it refuses numbers out of range, bad names, unknown enum values and
 // contradictions. The Check gets the first mistake and its field. The engine checks what depends on
 // the state, for example whether an account exists. Threads: any; pure functions.

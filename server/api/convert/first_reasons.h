@@ -1,4 +1,4 @@
-// Finds the first reason why a job waits, for each row of a list.
+// Finds the first reason why a job waits, for each row of a list of jobs (ListJobs, ListQueue).
 #pragma once
 
 #include <cstddef>

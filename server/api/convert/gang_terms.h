@@ -1,6 +1,6 @@
-// Converts the wishes of a gang (its terms, such as a topology) to fields of API messages and back.
-// The field of a wish has the name of the wish, so these functions loop over kWishes
-// (model/gang_terms.h). Threads: any; pure functions.
+// Converts the wishes of a gang (pods that start together), such as a topology, to fields of API
+// messages and back. The field of a wish has the name of the wish, so these functions loop over
+// kWishes (model/gang_terms.h). Threads: any; pure functions.
 #pragma once
 
 #include "model/gang_terms.h"

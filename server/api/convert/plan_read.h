@@ -1,4 +1,5 @@
-// Handles the call GetPlan, which shows the fleet over time.
+// Handles the gRPC call GetPlan, which shows the fleet over time: which jobs use the nodes, now and
+// by the forecast.
 #pragma once
 
 #include <optional>

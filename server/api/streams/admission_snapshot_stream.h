@@ -1,6 +1,7 @@
-// The call Static: sends webhook replicas copies of the data with which the webhook decides. If a
-// batch of inputs changes this data, the service makes one new copy for all streams. A slow replica
-// may miss whole copies. But if a replica gets the first part of a copy, it gets all its parts.
+// The gRPC call Static: sends webhook-only replicas copies of the data with which the admission
+// webhook decides. If a batch of inputs changes this data, the service makes one new copy for all
+// streams. A slow replica may miss whole copies. But if a replica gets the first part of a copy, it
+// gets all its parts.
 #pragma once
 
 #include <atomic>
@@ -62,8 +63,9 @@ class AdmissionSnapshotHub {
   // Compares the View of this batch of inputs with the View of the batch before
   // (is_same_admission_snapshot()). If the Views differ and a stream is open, on_durable() requests
   // one read that makes a copy. If the queue of reads refuses this read, on_durable() requests it
-  // again after the next batch.
-  void on_durable(const Released& batch);  // called like WatchHub::on_durable()
+  // again after the next batch. Call it on the loop's thread, after Follower::durable() for this
+  // batch.
+  void on_durable(const Released& batch);
   // Requests a read that sends a copy to all streams. If such a read is already queued, ask()
   // returns true and requests no second read. False: the queue of reads is full, or the follower
   // has stopped.

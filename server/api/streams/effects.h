@@ -1,4 +1,6 @@
-// The gRPC method Effects: streams the effects of one cluster from the runtime to a launcher.
+// The gRPC call Effects: streams the effects of one cluster from the runtime to a launcher. A
+// launcher is an external program that runs jobs of the API. An effect is a command to it, such as
+// to start a job's pods.
 #pragma once
 
 #include <memory>

@@ -1,4 +1,5 @@
 // One health check (grpc.health.v1) over a socket that is already connected. Private to server/api.
+// Threads: any.
 #pragma once
 
 #include <optional>

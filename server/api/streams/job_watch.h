@@ -1,6 +1,7 @@
-// The call WatchJobs. Each durable batch shows which jobs have changed. The follower's thread makes
-// a row for each of these jobs and sends the row to the streams. In memory, all streams share one
-// message for each row. There is no polling, and without an open stream there is no work.
+// The gRPC call WatchJobs. Each durable batch of facts shows which jobs have changed. The thread of
+// the follower, the engine that serves reads, makes a row for each of these jobs and sends the row
+// to the streams. In memory, all streams share one message for each row. There is no polling, and
+// without an open stream there is no work.
 #pragma once
 
 #include <atomic>

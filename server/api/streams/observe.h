@@ -1,6 +1,7 @@
-// The call Observe: receives events and sends acknowledgements. The stream stops reading while too
-// many events are not durable yet, or while the runtime's mailbox is full. Flow control of the
-// transport then makes the sender wait.
+// The gRPC call Observe, by which an external program (an edge) reports a cluster: receives events
+// and sends acknowledgements. The stream stops reading while too many events are not durable yet,
+// or while the mailbox of the loop, the thread that decides, is full. Flow control of the transport
+// then makes the sender wait.
 #pragma once
 
 #include <grpcpp/support/server_callback.h>
@@ -75,10 +76,11 @@ Error follows_itself(const std::string& cluster);
 // - An event list_begin starts a session. The acknowledgement of this event has the number of the
 //   session.
 // - The first event may name a session that an earlier stream has begun.
-// If the sender breaks this protocol, the stream ends with INVALID_ARGUMENT. If the service refuses
-// an event because of its content, the stream continues, and the acknowledgement has the error. The
-// stream acknowledges an event when the facts of the event are durable, in the order of the
-// sequences. At most limits::kMaxObserveInFlight events wait for their acknowledgement.
+// If the sender breaks this protocol, the stream ends with INVALID_ARGUMENT. If an edge of this
+// service follows the cluster, it ends with FAILED_PRECONDITION (follows_itself()). If the service
+// refuses an event because of its content, the stream continues, and the acknowledgement has the
+// error. The stream acknowledges an event when the facts of the event are durable, in the order of
+// the sequences. At most limits::kMaxObserveInFlight events wait for their acknowledgement.
 class ObserveStream final : public grpc::ServerBidiReactor<v1::ObserveRequest, v1::ObserveResponse>,
                             public Closable,
                             public std::enable_shared_from_this<ObserveStream> {

@@ -1,5 +1,6 @@
-// The set of the server's open streams, and the base class of streams that only send. A stream that
-// only sends has a bounded queue of messages. Any thread may fill the queue, and gRPC empties it.
+// The set of the server's open gRPC streams, and the base class of streams that only send. A stream
+// that only sends has a bounded queue of messages. Any thread may fill the queue, and gRPC empties
+// it.
 #pragma once
 
 #include <grpcpp/support/server_callback.h>
@@ -49,11 +50,13 @@ class StreamSet {
  public:
   // `auth` must outlive the set.
   explicit StreamSet(const Authenticator& auth) : auth_(auth) {}
-  // Adds a stream and returns OK, or returns why the stream was not added:
+  // Adds a stream and returns OK, or returns why the stream must end:
   // - the refusal in `admission`;
   // - UNAVAILABLE, because the service is stopping;
   // - RESOURCE_EXHAUSTED, because limits::kMaxStreamsPerCaller or limits::kMaxStreams is reached
-  //   for this kind.
+  //   for this kind;
+  // - UNAUTHENTICATED or PERMISSION_DENIED, because the caller has lost its role since it was
+  //   admitted.
   grpc::Status add(const std::shared_ptr<Closable>& stream, StreamKind kind,
                    const Admission& admission);
   // Removes a stream that is over. Does nothing if the stream is not in the set.

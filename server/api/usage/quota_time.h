@@ -1,6 +1,6 @@
-// Computes the quota hours of each account in a period: quota x time, exactly. The present quotas
-// come from the account tree, and earlier ones from the edits in the audit log, which the caller
-// reverts one by one.
+// Computes the quota hours of each account in a period, for usage reports: quota x time, exactly.
+// An account's quota is the GPUs that it is guaranteed. The present quotas come from the account
+// tree, and earlier ones from the edits in the audit log, which the caller reverts one by one.
 //
 // The quota of an account is its own quota, or else the sum of the quotas of its children, all
 // products together. An account appears under its present path, also for the time before a move.

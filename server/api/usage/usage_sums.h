@@ -1,4 +1,4 @@
-// Adds up the figures of a usage report in the groups that the request names.
+// Adds up the figures of a usage report in the groups that the request names. UsageService uses it.
 // Threads: one at a time.
 #pragma once
 
@@ -19,14 +19,14 @@
 
 namespace subak::api {
 
-// Usage of a pod that has no row yet, with the texts that its row will have.
+// Usage of a pod that has no row in the ledger yet, with the texts that its row will have.
 struct RunningUsage {
   OpenUsage open;
   std::string cluster, ns, profile;
 };
 
-// Returns the usage that has no row yet, as of the engine's state. `columns`: only these columns
-// get texts.
+// Returns the usage that has no row in the ledger yet, as of the engine's state. `columns`: only
+// these columns get texts.
 std::vector<RunningUsage> running_usage(const Engine& engine, const UsageColumns& columns);
 // Returns the columns that the store must tell apart to answer the request.
 UsageColumns columns_of(const v1::ReportUsageRequest& in);
@@ -45,6 +45,7 @@ class UsageSums {
   UsageSums(const v1::ReportUsageRequest& in, const LedgerQuery& query, const Engine& engine)
       : in_(in), query_(query), engine_(engine) {}
 
+  // Adds a sum of ledger rows, as StoreReader::daily_usage() returns it.
   void add_booked(const DailyUsage& row);
   // Adds running usage, cut at the period and at UTC midnights, as rows are. Usage in a closed
   // month counts on the present day, as its row will.

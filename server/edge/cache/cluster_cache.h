@@ -1,11 +1,14 @@
-// The edge's object cache of a cluster, like client-go's informer cache. The cache has an entry for
-// each pod, node and owner, as the edge last saw that object. The cache also has the updates that
-// the core has not got yet (outbox.h). ClusterCache itself stores the pods. ClusterCache owns the
-// caches of the other kinds of objects, and combines their data with the pods.
+// The object cache of one cluster, like client-go's informer cache. The edge
+// (server/edge/cluster/edge.h), which follows the cluster, fills the cache from its watches. The
+// cache has an entry for each pod, node and owner (an object that creates pods), as the edge last
+// saw that object. The cache also has the updates that the core, the engine that decides, has not
+// got yet (outbox.h). ClusterCache itself stores the pods. ClusterCache owns the caches of the
+// other kinds of objects, and combines their data with the pods.
 //
 // An entry is small: the cache sends the resource requests of a pod to the core, and does not store
-// them. While a pod's gate is closed, the pod's entry also has the data that a patch needs to open
-// the gate. The cache reads no clock and does no I/O. Threads: one at a time.
+// them. While a pod has Subak's scheduling gate, the pod's entry also has the data that a patch
+// needs to remove ("open") the gate. The cache reads no clock and does no I/O. Threads: only the
+// edge's thread.
 #pragma once
 
 #include <cstdint>
@@ -54,8 +57,9 @@ class ClusterCache {
   ClusterCache& operator=(const ClusterCache&) = delete;
 
   // Drops all entries of pods, nodes and namespaces, and all updates. So the core gets all these
-  // objects again from the next lists. Call it when a session begins. The entries of owners stay,
-  // since the core gets only owners that wait suspended.
+  // objects again from the next lists. Call it when a session begins: the edge then reports the
+  // complete cluster to the core again. The entries of owners stay, since the core gets only owners
+  // that wait suspended.
   void forget_told();
 
   // The updates for the core. The edge takes an update out with Outbox::next(). If the edge cannot
@@ -127,7 +131,7 @@ class ClusterCache {
   // treats the pod as new (pods_beyond()). `uid` may also be that of an owner that waits suspended;
   // the cache then sends the owner again. Does nothing for an unknown object.
   void tell_again(const std::string& uid, bool as_new = false);
-  // Calls `take` for each pod that Subak released and for which the scheduler finds no node.
+  // Calls `take` for each pod whose gate Subak opened and for which the scheduler finds no node.
   // GpuPodEntry::unschedulable_since_ms says since when. `take` must not change the cache.
   void each_unschedulable(
       const std::function<void(const std::string& uid, const PodEntry& pod)>& take) const;

@@ -1,4 +1,5 @@
-// The entries of the cache: the fields of each object that the edge compares or uses. Threads: one
+// The entries of the edge's object cache (cluster_cache.h): the fields of each pod and owner that
+// the edge compares or uses. An owner is an object that creates pods, such as a Job. Threads: one
 // at a time; ClusterCache owns the entries.
 #pragma once
 
@@ -55,7 +56,8 @@ struct JobPart {
   bool failing = false;
 };
 
-// The ResourceClaims and volumes of a pod: what the pod waits for, and from when it pays.
+// The ResourceClaims and volumes of a pod: what the pod waits for, and from when it pays, which
+// means that its account is charged.
 struct ClaimsPart {
   // Why the pod must wait before the core gets it.
   PodWait waits;
@@ -68,7 +70,8 @@ struct ClaimsPart {
   std::string domain;
 };
 
-// The gang of a pod, as in the last record that the core got of the pod.
+// The gang of a pod (the pods that start together), as in the last record of the pod that the core
+// got.
 struct GangPart {
   // The name and the owner of the gang, separated by a blank. Empty: the pod was never gated.
   std::string key;
@@ -84,8 +87,8 @@ struct GangPart {
   std::string group;
   // True: the gang may have more pods than its size (Gang::least).
   bool least = false;
-  // True: the pod is beyond the size of its gang. The edge has sent the pod again as new, so it is
-  // a job of its own.
+  // True: the gang started without this pod (pods_beyond() in server/edge/writes/plan.h). The edge
+  // has sent the pod again as new, so it is a job of its own.
   bool apart = false;
 };
 

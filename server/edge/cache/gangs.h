@@ -1,5 +1,6 @@
-// Finds out from a pod's owner to which gang the pod belongs. These functions only read the cache
-// of owners. Threads: one at a time.
+// Finds out from a pod's owner (the object that creates it) to which gang the pod belongs. A gang
+// is a set of pods that start together. ClusterCache calls these functions, which only read the
+// cache of owners. Threads: one at a time.
 #pragma once
 
 #include <optional>
@@ -33,8 +34,9 @@ std::vector<std::string> awaited_owners(const OwnerCache& owners, const Pod& pod
 // report its end.
 std::string gang_owner_of(const OwnerCache& owners, const Pod& pod, const PodRecord& record);
 // Sets the user and the workload of the pod's record, which follow from the objects above the pod.
-// A pod has a workload if it starts by itself. A pod also has one if its gang is one group of a
-// LeaderWorkerSet, or one Job of a JobSet. The `gang` of the record must be set.
+// A workload is an object whose pods are several jobs, such as a Deployment. A pod has a workload
+// if it starts by itself. A pod also has one if its gang is one group of a LeaderWorkerSet, or one
+// Job of a JobSet. The `gang` of the record must be set.
 void put_makers(const OwnerCache& owners, const Pod& pod, PodRecord& record);
 // Returns the group_key() of the first group that the pod names; empty: it names none.
 std::string named_group(const Pod& pod);

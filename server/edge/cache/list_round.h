@@ -1,5 +1,5 @@
-// Numbers the lists of one kind of objects, and decides whether objects that a list did not name
-// are gone. Threads: one at a time.
+// Numbers the lists (LIST requests) of one kind of Kubernetes objects, and decides whether objects
+// that a list did not name are gone. Threads: one at a time.
 #pragma once
 
 #include <cstddef>
@@ -18,8 +18,9 @@ class ListRound {
   std::uint32_t number() const { return number_; }
   // Returns true if the objects that a complete list did not name are gone. `all`: the number of
   // known objects. `going`: how many of them the list did not name. It returns false if `going` is
-  // more than half of `all` and more than 8, since a server may answer with old data. The caller
-  // then drops no object. The second such list in a row is believed, so the result is true.
+  // more than half of `all` and more than 8, since a server may answer with old data. For example,
+  // a list that lacks 30 of 40 pods is not believed. The caller then drops no object. The second
+  // such list in a row is believed, so the result is true.
   bool believe(std::size_t going, std::size_t all) {
     // At most this many objects may disappear at once without a second list.
     constexpr std::size_t kFewObjects = 8;

@@ -1,5 +1,6 @@
-// The namespaces whose label names an account, or named one earlier. Threads: one at a time;
-// ClusterCache owns the cache.
+// The namespaces whose label says to which account (a team) their jobs belong, or said so earlier.
+// The cache puts each change into the outbox for the core, the engine that decides. Threads: one at
+// a time; ClusterCache owns the cache.
 #pragma once
 
 #include <cstdint>
@@ -12,6 +13,8 @@
 
 namespace subak {
 
+// For a list of all namespaces, call begin(), then see() for each, then complete(). Between lists,
+// see() takes the events of the watch.
 class NamespaceCache {
  public:
   // The cache puts changes of labels into `outbox`, which must outlive the cache.

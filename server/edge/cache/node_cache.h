@@ -1,5 +1,6 @@
-// The nodes of a cluster as last seen, their leases and their clocks. Threads: one at a time;
-// ClusterCache owns the cache.
+// The nodes of a cluster as last seen, their leases and their clocks. The cache puts each change
+// into the outbox for the core, the engine that decides. A node is silent if its condition Ready is
+// Unknown, since its kubelet does not report. Threads: one at a time; ClusterCache owns the cache.
 #pragma once
 
 #include <cstdint>
@@ -20,6 +21,8 @@
 
 namespace subak {
 
+// For a list of all nodes, call begin(), then see() for each, then complete(). Between lists, see()
+// takes the events of the watch.
 class NodeCache {
  public:
   // True if the cache may still report the end of a pod on this node. That is so if a pod is bound
@@ -62,8 +65,7 @@ class NodeCache {
   // of the lease; empty: the node has no lease. A time that cannot be read counts as no lease. Does
   // nothing for a node that is not in silent().
   void see_lease(const std::string& node, std::string_view renew_time);
-  // True if the cluster says that the node is silent: the node's condition Ready has the status
-  // Unknown. False for a node that is not in the cache.
+  // True if the node is silent (top of this file). False for a node that is not in the cache.
   bool is_silent(const std::string& node) const;
   // Returns the last sign of life of the node before it last became silent. 0: the node never
   // became silent, or it is not in the cache.

@@ -15,6 +15,7 @@
 
 namespace subak {
 
+// The samples of all nodes of one cluster. NodeCache owns them.
 class NodeClocks {
  public:
   // A list of leases begins. Its leases were written some time ago, so they give no samples.

@@ -1,6 +1,6 @@
-// Non-GPU pods whose own labels state a gang and its size, such as an MPI launcher. Such pods have
-// no gate, and so no rank in the gang. The gang waits until they exist. Threads: one at a time;
-// ClusterCache owns this object.
+// Non-GPU pods whose own labels state a gang and its size, such as an MPI launcher. Such pods do
+// not have Subak's scheduling gate, and so no rank in the gang. The gang waits until they exist.
+// Threads: one at a time; ClusterCache owns this object.
 #pragma once
 
 #include <cstddef>

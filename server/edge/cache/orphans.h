@@ -1,6 +1,6 @@
-// Orphans: pods that the core does not know yet, because the edge has not seen their owner. Orphans
-// wait because the owner may say how many pods start together. Threads: one at a time; ClusterCache
-// owns this object.
+// Orphans: pods of which the edge has not seen the owner (the object that creates them). The edge
+// does not send them to the core, the engine that decides, since the owner may say how many pods
+// start together. Threads: one at a time; ClusterCache owns this object.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,6 @@
-// The updates that the core has not got yet, oldest first. Updates of one object are coalesced: the
-// core gets only the last state of the object, and then its end if the object has ended.
+// The updates that the edge will send to the core (the engine that decides), oldest first. Updates
+// of one object are coalesced: the core gets only the last state of the object, and then its end if
+// the object has ended.
 //
 // Threads: one at a time; ClusterCache owns the outbox.
 #pragma once
@@ -35,7 +36,8 @@ struct Gang {
   std::string owner;
   friend bool operator==(const Gang&, const Gang&) = default;
 };
-// The pods of a gang that are created later, named by the uid of the gang's first pod.
+// The pods of a gang that are created only when its first pods run, named by the uid of the gang's
+// first pod.
 struct LatePods {
   std::string first_uid;
   friend bool operator==(const LatePods&, const LatePods&) = default;
@@ -64,6 +66,8 @@ struct News {
   std::string clock{};
 };
 
+// The queue of one cluster's updates. The cache adds updates. The edge takes each out with next(),
+// sends it, and calls answered() for the core's answer, or put_back() if it could not send it.
 class Outbox {
  public:
   // `cluster`: the name of the cluster in each update.

@@ -1,6 +1,7 @@
-// Counts the pods of each controller and of each gang, and the failures that a Job has not counted
-// yet. Only pods with a GpuPodEntry count. An ended pod counts only as a failure. Threads: one at a
-// time; ClusterCache owns this object.
+// Counts the pods of each controller and of each gang (pods that start together), and the failures
+// that a Job has not counted yet. The edge uses the counts to decide between evicting a pod and
+// suspending its owner. Only pods with a GpuPodEntry count. An ended pod counts only as a failure.
+// Threads: one at a time; ClusterCache owns this object.
 #pragma once
 
 #include <cstddef>
@@ -13,6 +14,7 @@
 
 namespace subak {
 
+// The counts of one cluster. ClusterCache calls remove() and add() around each change of a pod.
 class OwnedPods {
  public:
   // The counts of one controller. Ended pods count only in `failing`.

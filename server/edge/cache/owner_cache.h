@@ -1,5 +1,5 @@
-// The owners of pods, and the groups that pods name, as last seen. Threads: one at a time;
-// ClusterCache owns the cache.
+// The owners of pods (objects that create pods, such as Jobs), and the groups that pods name (a
+// PodGroup or Workload), as last seen. Threads: one at a time; ClusterCache owns the cache.
 #pragma once
 
 #include <cstdint>

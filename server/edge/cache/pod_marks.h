@@ -1,5 +1,6 @@
-// The pods that the edge must look at again, in one set for each cause. Threads: one at a
-// time; ClusterCache owns the marks.
+// The pods that the edge must look at again, in one set for each cause. The cache marks most of
+// them; parts of the edge (server/edge/cluster) take them out in each turn. Threads: one at a time;
+// ClusterCache owns the marks.
 #pragma once
 
 #include <cstddef>
@@ -29,8 +30,8 @@ class PodMarks {
  public:
   // Empties all sets, when a session begins.
   void clear();
-  // Drops the marks of a pod that is gone. The outdated mark may stay: the edge then reads the pod
-  // and finds that it is gone.
+  // Drops a pod that is gone from gated(), unschedulable() and not_ready(). The sets of the
+  // take_...() functions may still have the pod, which does no harm.
   void forget(const std::string& uid);
 
   // Pods with Subak's gate that have not ended and are not being deleted.

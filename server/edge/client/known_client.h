@@ -13,6 +13,7 @@
 namespace subak {
 
 // A KubeClient and its Credentials. If the credential has changed, turn() gives the new one to the
+// A KubeClient and its Credentials. If the credential has changed, turn() gives the new one to the
 // KubeClient. Calls and watches wait until the first credential has come.
 class KnownClient final : public KubeApi {
  public:

@@ -1,5 +1,4 @@
-// A kubeconfig on disk.
-// Threads: any.
+// Reads a kubeconfig from disk. Threads: any.
 #pragma once
 
 #include <string>

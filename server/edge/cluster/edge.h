@@ -1,6 +1,6 @@
 // The edge of one Kubernetes cluster, inside the service. The edge reports the cluster's objects to
-// the core, and carries out the core's effects. The core is the engine that makes all decisions,
-// with its loop (server/runtime/runtime.h).
+// the core, and carries out the core's effects: commands such as to open a pod's gate. The core is
+// the engine that makes all decisions, with its loop (server/runtime/runtime.h).
 //
 //  API server --watches--> Reflector -> ClusterCache --inputs--> core
 //  API server <--patches-- plan_writes <-- ClusterCache, wanted <--effects-- core
@@ -8,7 +8,8 @@
 // One thread owns the sockets, the object cache and the calls. A turn is one round of this thread's
 // loop. The edge stores no state: after a crash at any point it begins again with a list
 // (docs/design/0036).
-// Each start begins a session (docs/design/0031).
+// Each start begins a session: a complete list of the cluster, and then each change
+// (docs/design/0031).
 #pragma once
 
 #include <array>
@@ -35,20 +36,24 @@
 namespace subak {
 
 // The parts of the service that an edge uses. The edge's thread may call all of them until stop().
+// The follower is the engine that serves reads; it runs functions on its own thread.
 struct EdgePorts {
-  // Works as Runtime::post().
+  // Queues an input for the core (Runtime::post()). The reply comes on the loop's thread. False:
+  // the core accepts no input now.
   std::function<bool(Input, ReplyFn)> post;
-  // Works as Runtime::view(). Never nullptr.
+  // Returns the newest published copy of the core's state (Runtime::view()). Never nullptr.
   std::function<std::shared_ptr<const View>()> view;
-  // Works as Runtime::subscribe(); nullptr: the service is stopping.
+  // Opens a stream of the core's effects on a cluster (Runtime::subscribe()); nullptr: the service
+  // is stopping.
   std::function<std::shared_ptr<EffectStream>(ClusterId, std::function<void()> wake)> subscribe;
-  // Works as Follower::read().
+  // Queues a cheap read (Follower::read()). False: the follower refused it.
   std::function<bool(std::function<void(const Engine&)>)> read;
-  // Works as Follower::read_starts().
+  // Queues a cheap read that gets the start estimates too (Follower::read_starts()).
   std::function<bool(std::function<void(const Engine&, const ForecastStarts&)>)> read_starts;
-  // Works as Follower::read_expensive(). False: the follower refused the read.
+  // Queues a read whose cost grows with the state (Follower::read_expensive()). False: the follower
+  // refused it.
   std::function<bool(std::function<void(const Engine&)>)> read_expensive;
-  // Works as Runtime::now_ms().
+  // Returns the service's present time, in UTC (Runtime::now_ms()).
   std::function<TimeMs()> now_ms;
   // A clock that never goes back, in ms. The edge uses this clock for pauses and rates.
   std::function<std::int64_t()> monotonic_ms;
@@ -74,8 +79,8 @@ struct EdgeOptions {
   bool ignores_unknown_claims = false;
   // True: autoscalers are asked not to remove the nodes of gangs (AdmissionConfig::protect_gangs).
   bool protects_gangs = false;
-  // True: the edge has no thread, and the caller runs turn().
-  // So a simulation of faults is reproducible.
+  // True: the edge has no thread, and the caller runs turn(). So a simulation of faults is
+  // reproducible.
   bool stepped = false;
 };
 
@@ -121,6 +126,8 @@ struct EdgeStats {
   DomainStats domains;
 };
 
+// The edge of one cluster. Threads: one at a time may call start(), stop() and turn(); the comments
+// name the members that any thread may call.
 class Edge {
  public:
   // The edge owns `api`. All objects that the ports refer to outlive the edge.
@@ -131,7 +138,8 @@ class Edge {
 
   // Starts the thread; a stepped edge has none. Returns at once. Call it once.
   void start();
-  // Ends all calls and joins the thread. Call it before the runtime stops. Idempotent.
+  // Ends the thread. After that, the edge calls no port and handles no answer of the API server.
+  // Call it before the runtime stops. A second call does nothing.
   void stop();
   // Records an Event on a pod and on its owner: the GPUs of the pod's job are idle. Does nothing if
   // the edge follows no such pod, or if the pod's namespace does not have the mode enforce.

@@ -1,5 +1,5 @@
-// The objects that all parts of an edge use. Threads: only the edge's thread, but any thread may
-// use `inbox`.
+// The objects that all parts of an edge (the other headers of this folder) use. Threads: only the
+// edge's thread, but any thread may use `inbox`.
 #pragma once
 
 #include <algorithm>

@@ -1,7 +1,7 @@
-// The session of an edge with the core. The session identifies the cluster and lists all objects.
-// Once the core has the complete list, the session follows: it sends each change to the core. Each
-// start of the edge begins a session (docs/design/0031). A session that fails ends, and the next
-// one begins after a pause.
+// The session of an edge with the core (the engine that decides). The session identifies the
+// cluster and lists all objects. Once the core has the complete list, the session follows: it sends
+// each change to the core. Each start of the edge begins a session (docs/design/0031). A session
+// that fails ends, and the next one begins after a pause.
 //
 // EdgeSession owns the phase, the number of the session, the user name at the API server and the
 // pauses between sessions. EdgeSession sends all inputs of the edge, since each input names its
@@ -24,7 +24,7 @@ namespace subak {
 // The functions that a session calls as it proceeds.
 struct SessionHooks {
   // Called when the core has accepted the beginning of the list. Before this call, the session has
-  // begun all watches except that of pods.
+  // begun to follow all kinds of objects except nodes and pods.
   std::function<void(ClusterId)> begun;
   // Called when the core has the complete list, so that the edge may write to the API server.
   std::function<void()> follows;
@@ -33,6 +33,8 @@ struct SessionHooks {
   std::function<void()> ended;
 };
 
+// The sessions of one edge, one after the other. Each turn of the edge calls begin_if_due(),
+// begin_pods() and finish_list(), in this order.
 class EdgeSession {
  public:
   // `context` and `watches` outlive the session.

@@ -1,6 +1,7 @@
-// Passes the core's effects on the cluster to the queue of writes. An effect may be lost, and the
-// core does not say when it no longer wants an effect. So EffectFeed reads all outstanding effects
-// again from time to time, until there are none.
+// Passes the core's effects on the cluster to the queue of writes. An effect is a command, such as
+// to open the gates of a job. An effect may be lost, and the core does not say when it no longer
+// wants an effect. So EffectFeed reads all effects that the core still wants, from the engine that
+// serves reads, as long as it knows of any.
 //
 // EffectFeed owns the subscription. Threads: the edge's thread. The core's thread wakes the edge's
 // thread through the inbox. Once the edge's thread has ended, any thread may call cancel().
@@ -16,6 +17,8 @@
 
 namespace subak {
 
+// The feed of one edge. A session subscribes when it begins, and cancels when it ends. Each turn of
+// the edge calls take() and, while the session follows, confirm().
 class EffectFeed {
  public:
   // `context`, `session` and `queue` outlive this object.
@@ -31,8 +34,8 @@ class EffectFeed {
   void cancel();
   // Takes the effects that have arrived. After an overflow it subscribes again.
   void take();
-  // Reads the outstanding effects again. It does so once a second while there are outstanding
-  // effects.
+  // Begins a read of all effects that the core still wants, once a second while the queue has
+  // effects. The answer later replaces the effects of the queue (WriteQueue::confirm()).
   void confirm();
 
  private:
@@ -41,7 +44,7 @@ class EffectFeed {
   WriteQueue& queue_;
   // nullptr: not subscribed.
   std::shared_ptr<EffectStream> stream_;
-  // True: a read of the outstanding effects has no answer yet.
+  // True: such a read has no answer yet.
   bool confirming_ = false;
   // When the next such read is due, by the monotonic clock.
   std::int64_t confirm_due_ms_ = 0;

@@ -1,4 +1,5 @@
-// Hands work from other threads to the edge's thread. Threads: any may call all members.
+// Hands work from other threads to the edge's thread, such as the core's replies. Threads: any
+// thread may call any member.
 #pragma once
 
 #include <functional>

@@ -21,6 +21,8 @@
 
 namespace subak {
 
+// The notices of one edge. The tell_...() functions only queue Events; each turn of the edge calls
+// turn() to send them.
 class Notices {
  public:
   // `context` and `session` outlive the object.

@@ -15,6 +15,8 @@
 
 namespace subak {
 
+// The reads of one edge. Each turn of the edge calls the functions. They begin reads and return at
+// once; the answers go into the cache later.
 class ObjectReads {
  public:
   explicit ObjectReads(EdgeContext& context) : context_(context) {}
@@ -27,8 +29,8 @@ class ObjectReads {
   // Reads the pods that PodMarks names as outdated. After a failed read, it requests one pod at a
   // time until a read succeeds.
   void read_outdated_pods();
-  // Marks the nodes whose devices have changed, and the pods whose ResourceClaims have changed, to
-  // be read again.
+  // Marks the nodes whose devices have changed, to be read again. Also marks the pods whose
+  // requests may have changed because their ResourceClaims, volumes or near pods have changed.
   void outdate_devices();
   // Reads each node again whose clock error, devices or offer of a channel have changed, so that
   // the core gets the change with the node.

@@ -16,11 +16,10 @@
 
 namespace subak {
 
-// Writes the label. PodLabel has at most one open call, and retries a failed call without end.
-// Threads: any may call start(), want() and stop(), one after the other. turn() and is_settled()
-// belong to the label's thread, or without start() to the caller.
-// A failure never stops the service. Each failed attempt is logged, and the pauses
-// between attempts grow.
+// Writes the label. PodLabel has at most one open call, and retries a failed call without end. A
+// failure never stops the service: it is logged, and the pauses between attempts grow. Threads: any
+// may call start(), want() and stop(), one after the other. Only the object's own thread calls
+// turn() and is_settled(); a test that does not call start() calls them itself.
 class PodLabel {
  public:
   // `pod`: NAMESPACE/NAME. Until the first want(), it removes the label, which an earlier process
@@ -35,12 +34,12 @@ class PodLabel {
   void start();
   // Sets whether the pod shall have the label. Returns at once.
   void want(bool leads);
-  // Waits until the label is as wanted, at most limits::kPodLabelStopMs, then ends
-  // the thread. Idempotent.
+  // Waits until the label is as wanted, at most limits::kPodLabelStopMs, then ends the thread. A
+  // second call does nothing.
   void stop();
 
-  // Does one round of the thread: begins a call if one is due, and waits for answers.
-  // It waits at most limits::kLoopMaxWaitMs.
+  // Does one round of the thread: begins a call if one is due, and waits for answers, at most
+  // limits::kLoopMaxWaitMs.
   void turn();
   // True if the API server has accepted the wanted state.
   bool is_settled() const { return taken_ == wanted_; }
@@ -48,8 +47,8 @@ class PodLabel {
  private:
   // The thread's work. After stop() it ends when the label is settled, or at stop_ms_.
   void run();
-  // Begins a patch if the label is not as wanted. After a failure it first waits
-  // for the end of the pause.
+  // Begins a patch if the label is not as wanted. After a failure it first waits for the end of the
+  // pause.
   void write();
   // Takes the answer to a patch. `leads`: the state that the patch asked for.
   void answered(bool leads, const CallAnswer& answer);

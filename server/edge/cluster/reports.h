@@ -1,6 +1,6 @@
-// Reports changes of the cluster to the core, and handles the core's answers. If the core has no
-// room for a pod, the pod is put off. Such a pod stays gated, its status shows why, and the edge
-// sends the pod again later.
+// Reports changes of the cluster to the core (the engine that decides), and handles the core's
+// answers. If the core has no room for a pod, the pod is put off. Such a pod stays gated, its
+// status shows why, and the edge sends the pod again later.
 //
 // Reports owns the list of pods that are put off, and the time up to which the core knows all
 // changes of pods. The updates themselves wait in the cache's Outbox. Threads: the edge's thread.
@@ -19,6 +19,8 @@
 
 namespace subak {
 
+// The reports of one edge. Each turn of the edge calls tell() and, while the session follows,
+// say_until() and tell_put_off().
 class Reports {
  public:
   // All arguments must outlive this object.

@@ -1,6 +1,7 @@
-// Opens Subak's gate of pods that Subak does not manage ("strays"). Strays are pods of namespaces
-// whose mode is not enforce, and pods without GPUs that were gated by mistake. The scheduler
-// chooses their node. In namespaces whose mode is not enforce, the edge makes no other write.
+// Opens Subak's scheduling gate of pods that Subak does not manage ("strays"). Strays are pods of
+// namespaces whose mode is not enforce, and pods without GPUs that were gated by mistake. The
+// scheduler chooses their node. In namespaces whose mode is not enforce, the edge makes no other
+// write.
 //
 // Strays owns the list of pods whose gates it opens next. Threads: the edge's thread.
 #pragma once
@@ -15,6 +16,7 @@
 
 namespace subak {
 
+// The strays of one edge.
 class Strays {
  public:
   // `context`, `session` and `writes` outlive this object.

@@ -1,6 +1,6 @@
-// Follows the cluster's objects with one reflector for each kind: first devices, ComputeDomains,
-// volumes, namespaces, owners and leases, then nodes, then pods. Each reflector writes into the
-// object cache.
+// Follows the cluster's objects with one reflector (server/edge/client/reflector.h) for each kind:
+// first devices, ComputeDomains, volumes, namespaces, owners and leases, then nodes, then pods.
+// Each reflector writes into the object cache.
 //
 // Watches owns the reflectors, the limits on their requests, and the times at which the watches
 // last reported. Limits and times continue from session to session. Threads: the edge's thread.
@@ -21,6 +21,8 @@
 
 namespace subak {
 
+// The watches of one edge. A session calls follow_others() at its beginning, follow_pods() once
+// others_listed() is true, and end() at its end. Each turn of the edge calls turn().
 class Watches {
  public:
   // `on_change` is called before each change of a pod, an owner, a ComputeDomain or a

@@ -1,5 +1,6 @@
-// Makes the edge's writes to the API server, and handles refusals. Writes reports a refusal to the
-// core, to the log and to users.
+// Makes the edge's writes to the API server, such as opened gates and evictions
+// (server/edge/writes/plan.h), and handles refusals. Writes reports a refusal to the core, to the
+// log and to users.
 //
 // Writes owns the Writer with the open calls, and the counts of done and refused writes. Threads:
 // the edge's thread.
@@ -19,6 +20,8 @@
 
 namespace subak {
 
+// The writes of one edge. While the session follows, each turn of the edge calls the functions down
+// to turn().
 class Writes {
  public:
   // All arguments must outlive this object.

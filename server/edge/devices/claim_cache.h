@@ -1,5 +1,6 @@
 // The ResourceClaims and ResourceClaimTemplates of a cluster, and which pod pays for each
-// ResourceClaim. Threads: one at a time; ClusterCache owns the cache.
+// ResourceClaim: that pod's job is charged for the devices. The core, the engine that decides, gets
+// only the GPUs that follow for each pod. Threads: one at a time; ClusterCache owns the cache.
 #pragma once
 
 #include <cstdint>

@@ -17,8 +17,9 @@
 
 namespace subak {
 
-// Entries stay when a session ends: the core does not get devices, so no entry must be sent again.
-// A device takes about 100 bytes, since devices share their kinds.
+// Entries stay when a session of the edge with the core (the engine that decides) ends: the core
+// does not get devices, so no entry must be sent again. A device takes about 100 bytes, since
+// devices share their kinds.
 class DeviceCache {
  public:
   // `extra`: the resources that count as whole GPUs. `extra` must outlive the cache.

@@ -1,8 +1,10 @@
 // The ComputeDomains of a cluster as last seen, their ResourceClaimTemplates, the nodes whose
-// driver offers a channel, and the pods that use each ComputeDomain. Subak's own ComputeDomain and
-// its template have the same name, so "namespace/name" identifies both; this text is called the
-// key.
-// Entries stay when a session ends, since the core does not get these objects.
+// driver offers a channel, and the pods that use each ComputeDomain. NVIDIA's DRA driver sets up
+// multi-node NVLink for a ComputeDomain, and gives each of its pods a channel (a device). Subak's
+// own ComputeDomain and its template have the same name, so "namespace/name" identifies both; this
+// text is called the key.
+// Entries stay when a session of the edge with the core ends, since the core does not get these
+// objects.
 // Threads: one at a time; ClusterCache owns the cache.
 #pragma once
 
@@ -38,6 +40,7 @@ struct DomainHooks {
   std::function<void(const std::string& node)> offers_changed;
 };
 
+// The cache of one cluster.
 class DomainCache {
  public:
   // A ComputeDomain. `not_ready_since`: since when each node of its status is not ready, by name,

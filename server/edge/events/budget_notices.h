@@ -1,6 +1,7 @@
-// Tells teams that their account has spent 80 or 100 % of a budget: one Event of the type Warning
-// on each of their namespaces. The engine records each part of a budget once in a period
-// (fact::BudgetReached), so there is one Event for each.
+// Reports to teams that their account has spent 80 or 100 % of a budget (GPU time that it may use
+// in a period). They get one Event of the type Warning on each of their namespaces. The engine
+// records each part of a budget once in a period (fact::BudgetReached), so there is one Event for
+// each.
 // Threads: the edge's thread.
 #pragma once
 
@@ -33,6 +34,8 @@ struct BudgetNotice {
 std::vector<std::string> budget_namespaces(const Engine& engine, const std::string& cluster,
                                            const std::string& account);
 
+// The notices of one edge. They wait in a queue: the follower, the engine that serves reads, finds
+// the namespaces of one after the other.
 class BudgetNotices {
  public:
   // Asks the follower for a read; false: it refuses the read.

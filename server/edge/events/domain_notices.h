@@ -1,5 +1,5 @@
-// Tells users about ComputeDomains of Subak whose nodes do not become ready. Threads: one at a
-// time.
+// Reports to users the nodes of Subak's ComputeDomains (NVIDIA's objects for multi-node NVLink)
+// that do not become ready. Threads: only the edge's thread.
 #pragma once
 
 #include <cstddef>
@@ -13,6 +13,7 @@
 
 namespace subak {
 
+// The notices of one edge. A node is late if it has been not ready for at least five minutes.
 class DomainNotices {
  public:
   // Both arguments must outlive this object.

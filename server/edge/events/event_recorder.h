@@ -32,6 +32,7 @@ struct PodEvent {
   bool warning = false;
 };
 
+// The recorder of one edge. tell() and write() only queue; turn() sends.
 class EventRecorder {
  public:
   // Do not call turn() of `api` after the recorder is destroyed, because answers of the API server

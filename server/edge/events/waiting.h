@@ -1,6 +1,6 @@
 // Records why a job waits, and its start estimate, by Events on one pod of the job and on the pod's
 // owner. Waiting records these Events at each of these moments:
-// - the job has waited for limits::kTellWaitingMs, or claims GPUs;
+// - the job has waited for limits::kTellWaitingMs, or claims GPUs (other jobs must give them back);
 // - the reason changes, or a job that was not named before must give back GPUs that the job claims;
 // - the expected start changes by more than limits::kStartMovedMs, and by more than the remaining
 //   wait divided by limits::kStartMovedPart.
@@ -77,6 +77,8 @@ struct WaitingPage {
 WaitingPage waiting_jobs(const Engine& engine, const ForecastStarts& starts,
                          const std::string& cluster, WaitingPart part, JobId after, TimeMs now_ms);
 
+// The records of one edge. For each page, Notices calls waiting_jobs() with part() and after() on
+// the thread for reads, and then take().
 class Waiting {
  public:
   // `cache` and `recorder` must outlive this object.

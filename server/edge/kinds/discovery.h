@@ -1,6 +1,7 @@
-// Asks the API server which kinds of owners it serves (kube/owners/kinds.h), in which version.
-// The request is GET /apis/GROUP/VERSION, again every limits::kDiscoveryMs. KindDiscovery repeats a
-// request that fails. The results of the other requests stay. Threads: one at a time.
+// Asks the API server which kinds of owners, the objects that create pods, it serves
+// (kube/owners/kinds.h), in which version. The request is GET /apis/GROUP/VERSION, again every
+// limits::kDiscoveryMs. KindDiscovery repeats a request that fails. The results of the other
+// requests stay. Threads: one at a time.
 #pragma once
 
 #include <cstdint>
@@ -17,6 +18,7 @@
 
 namespace subak {
 
+// The discovery of one cluster. Call turn() in each turn of the edge.
 class KindDiscovery {
  public:
   // `now`: a clock that never goes back, in ms. `api` must outlive the discovery, and must make no

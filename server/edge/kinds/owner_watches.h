@@ -1,5 +1,6 @@
-// Watches each kind of owners that the API server serves. Kinds that appear later are found by the
-// next discovery. Threads: one at a time.
+// Watches each kind of owners (objects that create pods) that the API server serves, and writes
+// them into the object cache. The next discovery finds kinds that appear later. Threads: one at a
+// time; Watches owns this object.
 #pragma once
 
 #include <functional>
@@ -14,6 +15,7 @@
 
 namespace subak {
 
+// The watches of one cluster's owners.
 class OwnerWatches {
  public:
   // Makes and starts a reflector of the objects with this path.
@@ -26,7 +28,8 @@ class OwnerWatches {
   OwnerWatches(const OwnerWatches&) = delete;
   OwnerWatches& operator=(const OwnerWatches&) = delete;
 
-  // A session begins: turn() begins to watch the kinds that are known to be served.
+  // A session of the edge with the core begins: turn() begins to watch the kinds that are known to
+  // be served.
   void begin() { follows_ = true; }
   // A session ends: ends all watches. The results of the discovery stay.
   void end();

@@ -1,7 +1,8 @@
-// The pods of a cluster that have nodes, for the required pod affinity of gated pods. The core does
-// not get the labels of pods: the cache adds to a gated pod's node affinity the domains of the pods
-// that its pod affinity selects (docs/design/0123). Threads: one at a time; ClusterCache owns the
-// cache.
+// The pods of a cluster that have nodes, for the required pod affinity of gated pods. The core, the
+// engine that decides, does not get the labels of pods. So the cache adds to a gated pod's node
+// affinity the topology domains of the pods that its pod affinity selects (docs/design/0123). A
+// topology domain is the nodes with one value of a label. Threads: one at a time; ClusterCache owns
+// the cache.
 #pragma once
 
 #include <cstdint>
@@ -16,6 +17,7 @@
 
 namespace subak {
 
+// The cache of one cluster. PodNeeds owns it.
 class NearCache {
  public:
   // `topology_labels`: labels of nodes that name domains, besides the host's name and the labels of

@@ -1,5 +1,7 @@
-// Tracks the owners of pods that wait suspended until their turn (docs/design/0119). ParkedOwners
-// stores which of them the core knows, and which must be resumed without a turn.
+// Tracks parked owners: Jobs and other objects that Subak has suspended until their turn, so that
+// their pods do not exist while they wait (docs/design/0119). The turn comes when the core, the
+// engine that decides, has GPUs for them. ParkedOwners stores which owners the core knows, and
+// which must be resumed without a turn.
 // Threads: one at a time; OwnerCache owns the object.
 #pragma once
 
@@ -16,6 +18,7 @@
 
 namespace subak {
 
+// The parked owners of one cluster.
 class ParkedOwners {
  public:
   // The state of an owner in the cache.
@@ -51,7 +54,8 @@ class ParkedOwners {
   // Records that a pod of this owner exists. If the owner is parked, its controller ignores the
   // suspension since `monotonic_ms`, or since an earlier call.
   void see_pod(const std::string& uid, std::int64_t monotonic_ms);
-  // Says that the owner must not wait suspended any more. `why`: for people.
+  // Says that the owner must not wait suspended any more. must_resume() then returns `why`, a text
+  // for people.
   void resume(const std::string& uid, const std::string& why);
   // Resumes the owners that have had pods for limits::kIgnoredSuspendMs although they are parked.
   // `still` returns true if the owner still has pods. resume_ignored() returns true if it resumed

@@ -1,5 +1,6 @@
-// Which jobs need a ProvisioningRequest, by the newest forecast (docs/design/0124). Threads: any;
-// pure functions.
+// Finds the jobs that need a ProvisioningRequest, by the newest forecast of starts
+// (docs/design/0124). With such an object, Subak asks an autoscaler for nodes of a pool. Threads:
+// any that may read the engine; pure functions.
 #pragma once
 
 #include <cstdint>
@@ -14,14 +15,15 @@
 
 namespace subak {
 
-// Pods of a job that have the same request.
+// Pods of a job that have the same resource request.
 struct DemandedPods {
   // The uid of one of these pods.
   std::string uid;
   std::int64_t count = 0;
 };
 
-// A job that waits for nodes of a pool with a provisioning class.
+// A job that waits for nodes of a pool with a provisioning class, which is the kind of
+// ProvisioningRequest that the pool's autoscaler takes.
 struct NodeDemand {
   JobId job;
   // The namespace of the job's pods.
@@ -29,12 +31,12 @@ struct NodeDemand {
   // The pool, and its class. If the job waits for nodes of several pools, this is the first pool of
   // the configuration that has a class.
   std::string pool, class_name;
-  // One entry for each different request of the job's pods, at most kMaxPodSets.
+  // One entry for each different resource request of the job's pods, at most kMaxPodSets.
   std::vector<DemandedPods> pods;
-  // Identifies the class and the requests of the pods, with their numbers.
+  // Identifies the class, the resource requests of the pods, and the number of pods with each.
   std::string digest;
   // True: the pool should get nodes that do not exist yet. False: the present nodes of the pool
-  // suffice once they take pods, so the job needs no new request.
+  // suffice once they take pods, so the job needs no new ProvisioningRequest.
   bool needs_more = false;
 };
 
@@ -42,17 +44,18 @@ struct NodeDemand {
 struct DemandPage {
   // False: no forecast was made yet, so nothing is known.
   bool known = false;
-  // By job, at most limits::kMaxProvisioningRequests. Jobs that have a request come before others.
+  // By job, at most limits::kMaxProvisioningRequests. Jobs that have a ProvisioningRequest come
+  // before others.
   std::vector<NodeDemand> jobs;
-  // The jobs that have a request and wait or start. Their requests may still be of use. Empty if no
-  // pool has a provisioning class.
+  // The jobs that have a ProvisioningRequest and wait or start. Their requests may still be of use.
+  // Empty if no pool has a provisioning class.
   std::set<JobId> unbound;
 };
 
-// Returns the demand of a cluster. `requested`: the jobs that have a request. Leaves out jobs of
-// namespaces whose mode is not enforce, and jobs without a present pod, which wait suspended. Also
-// leaves out jobs whose pods have more than kMaxPodSets different requests. O(jobs that wait for
-// nodes, and their pods).
+// Returns the demand of a cluster. `requested`: the jobs that have a ProvisioningRequest. Leaves
+// out jobs of namespaces whose mode is not enforce, and jobs without a present pod, which wait
+// suspended. Also leaves out jobs whose pods have more than kMaxPodSets different resource
+// requests. O(jobs that wait for nodes, and their pods).
 DemandPage read_demand(const Engine& engine, const ForecastStarts& starts,
                        const std::string& cluster, const std::set<JobId>& requested);
 

@@ -1,6 +1,7 @@
-// Makes the ProvisioningRequests of a cluster, watches them and deletes them. provisioning_plan.h
-// says when. The Provisioner stores nothing: after a restart it lists the requests again, and the
-// plan follows from them and from the newest forecast.
+// Makes the ProvisioningRequests of a cluster, watches them and deletes them. With such an object,
+// Subak asks an autoscaler for nodes of a pool. provisioning_plan.h says when. The Provisioner
+// stores nothing: after a restart it lists the requests again, and the plan follows from them and
+// from the newest forecast.
 //
 // A request is made in several calls. The Provisioner reads one pod for each of the request's pod
 // sets, makes a PodTemplate from it, and last makes the request. The name of a template has a
@@ -45,6 +46,7 @@ struct ProvisionerPorts {
       tell_pod;
 };
 
+// The provisioner of one edge.
 class Provisioner {
  public:
   // `api`, `pods` and `requests` must outlive this object. `api` must run no turn, and `put` no

@@ -1,6 +1,6 @@
-// Decides which ProvisioningRequests the edge makes and deletes next (docs/design/0124). The plan
-// depends only on its arguments, so a restarted service makes the same plan. Threads: any; pure
-// functions.
+// Decides which ProvisioningRequests the edge makes and deletes next (docs/design/0124). With such
+// an object, Subak asks an autoscaler for nodes of a pool. The plan depends only on its arguments,
+// so a restarted service makes the same plan. Threads: any; pure functions.
 #pragma once
 
 #include <cstdint>
@@ -16,6 +16,7 @@ namespace subak {
 // Since when jobs with a request no longer wait for nodes, by the service's time.
 using UnneededSince = std::map<JobId, TimeMs>;
 
+// The next steps: the result of plan_provisioning().
 struct ProvisioningPlan {
   // A request to make. `demand` points into the page. `request` has no uid yet, and no pods.
   struct Make {

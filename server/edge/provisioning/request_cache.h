@@ -1,5 +1,6 @@
-// The ProvisioningRequests of a cluster that Subak made, as the edge has seen them. Does no I/O and
-// reads no clock. Threads: one at a time.
+// The ProvisioningRequests of a cluster that Subak made, as the edge has seen them. With such an
+// object, Subak asks an autoscaler for nodes. Does no I/O and reads no clock. Threads: one at a
+// time; EdgeContext owns the cache.
 #pragma once
 
 #include <cstdint>
@@ -20,6 +21,7 @@ std::string provisioning_path(const std::string& ns, const std::string& name = "
 // Does the same for PodTemplates.
 std::string pod_template_path(const std::string& ns, const std::string& name = "");
 
+// The cache of one cluster.
 class RequestCache {
  public:
   // A request, and the number of the last list that named it.

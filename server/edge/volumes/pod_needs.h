@@ -10,7 +10,8 @@
 
 namespace subak {
 
-// Why a gated pod must wait before the core gets it. Until then it belongs to no job.
+// Why a gated pod must wait before the core, the engine that decides, gets it. Until then it
+// belongs to no job.
 struct PodWait {
   // Why Subak does not know which GPUs the pod's ResourceClaims request. Empty: Subak knows, or the
   // pod has no ResourceClaim.
@@ -23,6 +24,8 @@ struct PodWait {
   friend bool operator==(const PodWait&, const PodWait&) = default;
 };
 
+// The caches of one cluster. For each pod that it sees, ClusterCache calls add_to() and then
+// NearCache::see_pod().
 class PodNeeds {
  public:
   // `extra`: see ClaimCache. `topology_labels`: see NearCache.

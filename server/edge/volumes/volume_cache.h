@@ -1,6 +1,7 @@
-// The PersistentVolumeClaims, PersistentVolumes and StorageClasses of a cluster. The core does not
-// get them: the cache adds the nodes on which a pod can use its volumes to the pod's affinity
-// (docs/design/0122). Threads: one at a time; ClusterCache owns the cache.
+// The PersistentVolumeClaims, PersistentVolumes and StorageClasses of a cluster. The core, the
+// engine that decides, does not get them. So the cache adds the nodes on which a pod can use its
+// volumes to the pod's affinity (docs/design/0122). Threads: one at a time; ClusterCache owns the
+// cache.
 #pragma once
 
 #include <cstdint>
@@ -16,9 +17,9 @@
 
 namespace subak {
 
-// When a session ends, the cache drops its pods, and keeps all other entries. The cache changes no
-// pod until all three kinds were listed once. Subak may, for example, lack the right to read one of
-// them.
+// When a session of the edge with the core begins, ClusterCache calls forget_pods(). All other
+// entries stay. The cache changes no pod until all three kinds were listed once. Subak may, for
+// example, lack the right to read one of them.
 class VolumeCache {
  public:
   // Take the list of each of the three kinds. Call begin, then see for each object, then complete.

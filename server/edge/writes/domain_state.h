@@ -1,6 +1,7 @@
-// Says whether the ComputeDomain of a gang is there, so that the gang's gates may open. If
-// Kubernetes' ResourceClaim controller does not find the ResourceClaimTemplate of a pod, it waits
-// for up to 1,000 s. So a gate opens only when the template exists. Threads: any; pure functions.
+// Says whether the ComputeDomain (multi-node NVLink by NVIDIA's driver) of a gang is there, so that
+// the gates of the gang's pods may open. If Kubernetes' ResourceClaim controller does not find the
+// ResourceClaimTemplate of a pod, it waits for up to 1,000 s. So a gate opens only when the
+// template exists. Threads: any; pure functions.
 #pragma once
 
 #include <cstdint>
@@ -21,6 +22,7 @@ enum class DomainStep : std::uint8_t {
   kWait,
 };
 
+// The result of check_domain().
 struct DomainCheck {
   DomainStep step = DomainStep::kOpen;
   // For kWait: the object, its field and what the edge waits for, as a text for users.

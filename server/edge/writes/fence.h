@@ -1,12 +1,17 @@
-// The fence prevents an outdated patch from giving one node to two jobs. The fence guards pods
-// whose hold was released although an outdated patch has opened their gate, or still may open the
-// gate.
+// The fence prevents an outdated patch from giving one node to two jobs. A hold is the GPUs on a
+// node that the core, the engine that decides, gives to a pod before the pod is bound. The fence
+// guards pods whose hold was released although an outdated patch has opened their gate, or still
+// may open the gate.
 //
 // The core releases the hold of a pod if it believes that the pod's gate is closed. But a patch
 // that opens the gate may be delayed, in this process or in an earlier leader. The delayed patch
 // names a version of the pod, and applies as long as the pod has that version. So Subak changes the
 // pod: it patches a mark onto the pod. Once the API server has accepted the mark, the pod has a
 // newer version, and no delayed patch applies any more.
+//
+// For example, an earlier leader sends a patch that opens the gate of pod A for node n, and the
+// patch is delayed. The core releases A's hold and gives n to pod B. Without the fence, the patch
+// could arrive after B's gate is open, and both pods would run on n.
 //
 // Until the pod has the mark, the edge releases no other pod to the guarded pod's node. If that
 // node is unknown, as after a start, the edge releases no pod at all. If the gate of the guarded
@@ -31,8 +36,10 @@
 
 namespace subak {
 
+// The fence of one edge. WriteQueue owns it.
 class Fence {
  public:
+  // What is known of a guarded pod.
   struct Guarded {
     // The job whose hold was released.
     JobId job;
@@ -44,10 +51,10 @@ class Fence {
     bool anywhere = false;
   };
 
-  // Takes an effect of the core on a job. `inherited`: the effect is from before this session, so
-  // the patches of earlier attempts are unknown here. The core sends the effect only when the
-  // release of the hold is durable. A mark that was made earlier would prove nothing, since the
-  // core could still release the pod again for the same attempt.
+  // Takes an effect, a command of the core, on a job. `inherited`: the effect is from before this
+  // session, so the patches of earlier attempts are unknown here. The core sends the effect only
+  // when the release of the hold is durable. A mark that was made earlier would prove nothing,
+  // since the core could still release the pod again for the same attempt.
   void take(const Effect& effect, bool inherited);
   // Guards a pod that is reported to the core as gone although it exists. The core then ends the
   // hold of the pod, but sends no effect on it.

@@ -1,6 +1,7 @@
-// Computes the edge's next writes. The plan is a pure function of the wanted effects, the fence,
-// the object cache and the attempts so far; the edge stores no other data between two plans. So an
-// effect that was lost, repeated or late does no harm. Threads: any; pure functions.
+// Computes the edge's next writes to the API server. The plan is a pure function of the wanted
+// effects (commands of the core), the fence, the object cache and the attempts so far. The edge
+// stores no other data between two plans. So an effect that was lost, repeated or late does no
+// harm. Threads: any; pure functions.
 #pragma once
 
 #include <array>
@@ -42,8 +43,8 @@ struct EnumText<WriteKind> {
 };
 
 // kMarkTakenBack and kMarkCancelled are the values of the annotation subak.gpu/suspended on an
-// owner that Subak has suspended. With kMarkTakenBack, Subak resumes the owner once the owner's
-// pods are gone.
+// owner that Subak has suspended. With kMarkTakenBack, the job waits again, and Subak resumes the
+// owner once the owner's pods are gone.
 inline constexpr std::string_view kMarkTakenBack = "taken-back";
 // With the annotation value kMarkCancelled, the owner stays suspended until a user resumes the
 // owner.
@@ -142,12 +143,16 @@ struct Plan {
 //   core may extend a hold that has ended by `now_ms`.
 // - It releases no pod to a node that `fence` guards. The caller must have pruned `fence` with this
 //   cache.
-// - It resumes the owner of a parked job when an effect says so. It also resumes a parked owner
-//   that cannot wait suspended (ParkedOwners::must_resume(), LatePart::parked). If others resumed
-//   the owner, it only removes Subak's mark. It does neither for an owner that was given up
+// - It resumes the owner of a parked job when an effect says so. If the job was cancelled instead,
+//   the owner gets the mark kMarkCancelled. It also resumes a parked owner that cannot wait
+//   suspended (ParkedOwners::must_resume(), LatePart::parked). If others resumed the owner, it only
+//   removes Subak's mark. It does neither for an owner that was given up
 //   (ParkedOwners::is_given_up()).
 // - It ignores a release whose hold has ended by `now_ms`, since the core will withdraw that
 //   effect.
+// - It ends no pod whose owner has ended, or whose owner may be suspended but was not seen yet.
+// - If the hold expired or the scheduler found no node, it ends no pod that was bound meanwhile. A
+//   declared gang, which cannot run without one of its pods, is an exception.
 // - It evicts a pod only if it cannot suspend the pod's owner instead. It suspends the owner if the
 //   pod's gang cannot run without the pod, or if all bound pods of the owner must end.
 // - If a pod is to be recreated, its eviction never uses up the last failure that the Job may have.
@@ -160,9 +165,10 @@ Plan plan_writes(const WantedJobs& wanted, const Fence& fence, const ClusterCach
 // True if the effect opens the gates of a gang, and `wanted` has no effect of this attempt yet.
 bool begins_attempt(const WantedJobs& wanted, const Effect& effect);
 // Returns the gated pods beyond the least size of a gang (Gang::least), once the gang's attempt has
-// begun. Without further action, these pods would wait until the gang has ended. So the caller
-// sends them again as new pods, and the core makes a job of each. `wanted` has the effects of all
-// jobs: a pod that one of them names is not beyond. O(gated pods and pods of effects).
+// begun. For example, a gang of at least 4 pods has started with 4, and a fifth pod comes later.
+// Without further action, these pods would wait until the gang has ended. So the caller sends them
+// again as new pods, and the core makes a job of each. `wanted` has the effects of all jobs: a pod
+// that one of them names is not beyond. O(gated pods and pods of effects).
 std::vector<std::string> pods_beyond(const ClusterCache& cache, const WantedJobs& wanted,
                                      JobId job);
 

@@ -1,6 +1,7 @@
-// The edge's next writes. WriteQueue plans them from the core's effects, the fence and the object
-// cache (plan.h). If one of these has changed, WriteQueue makes a new plan after it has handed out
-// the last write of the present plan.
+// The edge's next writes to the API server. WriteQueue plans them from the core's effects
+// (commands), the fence and the object cache (plan.h). A new effect drops the present plan. After
+// any other change, WriteQueue first hands out the rest of the present plan, and then makes a new
+// one.
 //
 // WriteQueue owns the wanted effects, the fence and the planned writes. It reads no clock and does
 // no I/O. Threads: one at a time.
@@ -20,6 +21,7 @@
 
 namespace subak {
 
+// The queue of one edge. The edge calls plan() and then take() for each write, in each turn.
 class WriteQueue {
  public:
   // `cache` must outlive the queue.
@@ -27,15 +29,15 @@ class WriteQueue {
 
   // Takes an effect of the core. `inherited`: see Fence::take().
   void want(Effect effect, bool inherited);
-  // A request for all outstanding effects of the core: its number, and the number of the effect
+  // A request for all effects that the core still wants: its number, and the number of the effect
   // that had arrived last.
   struct Request {
     std::uint64_t number = 0, last_order = 0;
   };
   // Begins a request.
   Request request_all() { return {++requests_, last_order_}; }
-  // Takes all outstanding effects, the answer to a request. Effects that arrived after that request
-  // stay. Of the earlier effects, those that are not in `all` are dropped.
+  // Takes `all` effects that the core still wants, the answer to a request. Effects that arrived
+  // after that request stay. Of the earlier effects, those that are not in `all` are dropped.
   void confirm(std::vector<Effect> all, const Request& request, bool inherited);
   // Says that the edge gives up the release of a job, and reports that to the core. Until the core
   // says what it wants now, the effect on the job opens no gate. Drops all planned writes. An empty

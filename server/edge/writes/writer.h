@@ -45,6 +45,7 @@ struct WriterHooks {
   std::function<const ProvisioningRequest*(JobId job, const std::string& ns)> provisioned{};
 };
 
+// The writer of one edge. Several writes may be open at the same time.
 class Writer {
  public:
   // `cache` must outlive the writer. `api` must run no turn after the writer is destroyed.

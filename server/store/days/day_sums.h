@@ -1,4 +1,5 @@
-// Makes the stored sums of days from the rows of the ledger. The sums include all rows up to a mark
+// Makes the stored sums of the ledger's rows by UTC day, from which usage reports are read. A store
+// calls add_day_sums() with its own reader and table. The sums include all rows up to a mark
 // (DayMark). If a later row is for an earlier day, such as a correction, it is added to the sums of
 // that day. Threads: one at a time.
 #pragma once
@@ -38,9 +39,9 @@ class DaySumsTable {
   virtual std::optional<Error> clear() = 0;
 };
 
-// Adds the rows after the mark to the sums, in steps of 50,000 rows. A crash loses at most one
-// step. It first reads all sums. If one sum is damaged or missing, it removes all sums and makes
-// them again. `wanted`: see Store::add_day_sums().
+// Adds the ledger rows after the mark to the sums, in steps of 50,000 rows. A crash loses at most
+// one step. It first reads all sums. If one sum is damaged or missing, it removes all sums and
+// makes them again. `wanted`: see Store::add_day_sums().
 std::optional<Error> add_day_sums(StoreReader& reader, DaySumsTable& table,
                                   const std::function<bool()>& wanted);
 

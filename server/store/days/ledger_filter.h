@@ -1,5 +1,5 @@
-// Selects rows of the ledger by the parts of a query that SQL does not handle. Threads: any, if no
-// thread changes the object.
+// Selects rows of the ledger by the parts of a LedgerQuery that the SQL of the stores does not
+// handle. Threads: any, if no thread changes the object.
 #pragma once
 
 #include <cstddef>
@@ -15,6 +15,7 @@ namespace limits {
 inline constexpr std::size_t kMaxIndexedPayers = 200;
 }  // namespace limits
 
+// The filter of one query.
 class LedgerFilter {
  public:
   // Copies the parts of `query` that the filter needs. An empty list of accounts selects all

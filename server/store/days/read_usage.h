@@ -1,5 +1,6 @@
-// Answers StoreReader::daily_usage() from the sums of complete days, and from rows for the rest.
-// Threads: those that may use the reads.
+// Answers StoreReader::daily_usage() for both stores: from the stored sums of complete UTC days,
+// and from rows of the ledger for the rest. Threads: those that may call the functions of
+// UsageReads.
 #pragma once
 
 #include <cstdint>

@@ -13,8 +13,8 @@ namespace subak {
 
 // Reads the sums of the days [from_day, to_day), and checks their checksums. The caller begins the
 // transaction, so that the mark and the sums are of one snapshot. `seed`: the start of the store's
-// checksums. If a row is altered or missing, the error says damage (says_damage()). Threads: those
-// that may use the connection.
+// checksums (server/store/proof/head.h). If a row is altered or missing, the error says damage
+// (says_damage()). Threads: those that may use the connection.
 Result<DaySums> read_day_sums(Connection& db, std::uint32_t seed, std::int64_t from_day,
                               std::int64_t to_day);
 

@@ -1,5 +1,5 @@
-// Adds up usage by the columns that a query names. The sums are exact.
-// Threads: one at a time.
+// Adds up GPU time of ledger rows by the columns that a query names. The sums are exact.
+// read_usage() uses it. Threads: one at a time.
 #pragma once
 
 #include <cstddef>

@@ -1,6 +1,7 @@
-// Reads and writes the sums of activity (server/activity) in files beside a store, in the form of
-// server/store/file/whole_file.h. Each part has its own file. The files may be lost: the time that
-// they cover then counts as not observed. Threads: any; only one thread at a time writes.
+// Reads and writes the sums of activity (how busy the held GPUs were) in files beside a SQLite
+// store, in the form of server/store/file/whole_file.h. The sums have several parts (those of jobs,
+// and those of each UTC day), each in its own file. The files may be lost: the time that they cover
+// then counts as not observed. Threads: any; only one thread at a time writes.
 #pragma once
 
 #include <cstdint>

@@ -45,10 +45,9 @@ class Connection {
   std::optional<std::string> text(const char* sql);
   std::optional<std::int64_t> number(const char* sql);
   // Returns SQLite's message for the last failure as an Error (kPrecondition). Error::field has
-  // `what`, such as "store.commit", and the file. If an access to the file failed, the
-  // Error has the system's error too. Error::want says what to do, depending on SQLite's code. Call
-  // error() before any other call, even before a rollback, since another call changes SQLite's
-  // message.
+  // `what`, such as "store.commit", and the file. If an access to the file failed, the Error has
+  // the system's error too. Error::want says what to do, depending on SQLite's code. Call error()
+  // before any other call, even before a rollback, since another call changes SQLite's message.
   Error error(std::string_view what) const;
   // Returns the primary result code of the last call: SQLITE_OK, SQLITE_BUSY and so on.
   int code() const;

@@ -1,4 +1,4 @@
-// Checks of the file system on which a store is.
+// Checks the file system on which a store is. Threads: any.
 #pragma once
 
 #include <cstdint>

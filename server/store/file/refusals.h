@@ -1,5 +1,6 @@
 // Makes the errors with which a store is refused. Each error names the file and says what to do.
-// Private to server/store, except says_damage().
+// Private to server/store, except says_damage(). Threads: any; pure functions, but
+// unreadable_store() needs a thread that may use the connection.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,5 @@
-// Computes the checksums of stored rows, by which readers detect a row that was altered.
+// Computes the checksums of stored rows, by which readers detect a row that was altered. Threads:
+// one at a time for each RowSum; the functions are pure.
 #pragma once
 
 #include <cstdint>

@@ -1,7 +1,7 @@
-// The small files beside a store that the store writes whole, in the form of
-// server/store/file/whole_file.h. Each of them may be lost. Pass the kind of a file to
-// write_summed_file() and read_summed_file(), with the path PATH + suffix and the seed of the store
-// PATH (server/store/proof/head.h).
+// The kinds of the small files beside a SQLite store, which the store replaces as a whole
+// (server/store/file/whole_file.h). Constants only. Each of the files may be lost. Pass the kind of
+// a file to write_summed_file() and read_summed_file(), with the path PATH + suffix and the seed of
+// the store PATH (server/store/proof/head.h).
 #pragma once
 
 #include "core/limits.h"

@@ -1,7 +1,8 @@
 // Ensures that only one process uses a store, even if two processes use different paths for it.
 // There are two advisory locks: one on a file beside the store, which names the process, and one on
 // the store's file itself. The process holds both locks until it ends. The system releases them
-// when the process dies, so there are no stale locks.
+// when the process dies, so there are no stale locks. Threads: one at a time, unless a comment says
+// otherwise.
 #pragma once
 
 #include <cstdint>

@@ -1,6 +1,6 @@
 // Copies SQLite's write-ahead log into the database file, on a separate thread and connection.
 // Without this class, SQLite would copy the log within a COMMIT, and that COMMIT would take 5 to 20
-// ms.
+// ms. Threads: one at a time, unless a comment says otherwise.
 #pragma once
 
 #include <cstdint>

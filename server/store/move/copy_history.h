@@ -1,4 +1,5 @@
-// Fills a store with the facts of another store. Each of the two may be a file or a database.
+// Fills a store with the facts (numbered, durable decisions) of another store. Each of the two may
+// be a file or a database. Restores use it.
 #pragma once
 
 #include <cstdint>

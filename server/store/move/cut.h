@@ -1,5 +1,7 @@
-// Finds the part of a store's history that ends at a given moment. The state depends only on the
-// facts. So the facts up to a given fact produce the state at the time of that fact.
+// Finds the part of a store's history that ends at a given moment. A restore to a moment uses it.
+// The state depends only on the facts (numbered, durable decisions). So the facts up to a given
+// fact produce the state at the time of that fact. Threads: those that may use the reader;
+// find_cut() blocks while it reads the whole store.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,6 @@
-// Replaces a store with a backup. No service may run on the store.
+// Replaces a SQLite store with a backup, for the command `subak admin restore`. No service may run
+// on the store. Threads: one at a time for each store; restore_store() blocks until the new store
+// is durable.
 #pragma once
 
 #include <optional>
@@ -30,9 +32,9 @@ struct Restored {
 // errors unchanged.
 Error of_backup(Error error);
 
-// Copies the backup, verifies the copy, and then replaces the store with this copy. The new store
-// is durable when this returns. If the folder of the store is missing, it makes the folder with
-// mode 0700.
+// Copies the backup, migrates the copy if an older version made it, verifies the copy, and then
+// replaces the store with this copy. The new store is durable when this returns. If the folder of
+// the store is missing, it makes the folder with mode 0700.
 //
 // In these cases it refuses and changes no file:
 // - a service has the state's lock;

@@ -1,5 +1,5 @@
 // Converts a batch of facts to the parameters of one SQL statement, which makes the facts durable.
-// Threads: one at a time.
+// Private to the PostgreSQL store. Threads: one at a time.
 #pragma once
 
 #include <array>

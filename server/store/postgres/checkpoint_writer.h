@@ -2,10 +2,10 @@
 // notices into the database. The writer has a separate connection, so commits can run at the same
 // time. Private to the PostgreSQL store.
 //
-// A statement has an effect only while this process leads: it does nothing if another process has
-// raised the epoch. A checkpoint is written in parts. No process reads these parts until the row
-// that names the checkpoint exists. Threads: one at a time, which need not be the thread of the
-// commits.
+// A checkpoint is a list of facts that rebuild the state. A statement has an effect only while this
+// process leads. It does nothing if another process has raised the epoch, the number of the present
+// leadership. A checkpoint is written in parts. No process reads these parts until the row that
+// names the checkpoint exists. Threads: one at a time, which need not be the thread of the commits.
 #pragma once
 
 #include <atomic>
@@ -31,6 +31,7 @@ struct StoreState {
   std::uint32_t seed = 0;
 };
 
+// The writer of one store.
 class CheckpointWriter {
  public:
   // `address` must outlive the writer. The writer connects at the first write, and again after a

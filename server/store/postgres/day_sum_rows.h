@@ -1,5 +1,5 @@
-// Reads and writes the sums of days (server/store/days) in the database. Private to the PostgreSQL
-// store.
+// Reads and writes the sums of days (server/store/days), which are sums of the ledger's rows by UTC
+// day, in the database. Private to the PostgreSQL store.
 #pragma once
 
 #include <atomic>
@@ -20,8 +20,8 @@ Result<DaySums> read_day_sums(PgConnection& db, std::uint32_t seed, std::int64_t
                               std::int64_t to_day);
 
 // Writes the sums on a separate connection. A statement has an effect only while this process
-// leads, and is refused otherwise. The address and the epoch must outlive the object. Threads: one
-// at a time.
+// leads, and is refused otherwise. The address and the epoch (the number of this process's
+// leadership) must outlive the object. Threads: one at a time.
 class DaySumRows final : public DaySumsTable {
  public:
   DaySumRows(const Address& address, const std::atomic<std::int64_t>& epoch, std::uint32_t seed)

@@ -1,5 +1,6 @@
 // The heartbeat of a leader: a thread that writes signs of life into the database, and checks that
-// this process still leads.
+// this process still leads. Of the processes that share a database, the leader is the one that
+// commits. Private to the PostgreSQL store.
 #pragma once
 
 #include <atomic>
@@ -33,7 +34,7 @@ class Heartbeat {
     const Clock& clock;
     // The name of this process in the table lead.
     const std::string& holder;
-    // The epoch of this process.
+    // The epoch of this process: the number of its leadership.
     const std::atomic<std::int64_t>& epoch;
     // While `silent` is true, the thread sends no heartbeat. The store sets `silent`, for example
     // when a commit gets no answer.

@@ -1,6 +1,7 @@
-// Elects the leader by two rows of the database. The row of the table lead names the process that
-// leads, and has the epoch, which only rises. The row of the table beat counts the leader's
-// heartbeats. Private to server/store/postgres.
+// Elects the leader, the one process that commits, by two rows of the database. The row of the
+// table lead names the leader, and has the epoch, a number that only rises, at the latest when
+// another process takes the lead. The row of the table beat counts the leader's heartbeats. Private
+// to server/store/postgres.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
-// The part of the PostgreSQL store that writes. Other code uses open_postgres_store()
-// (postgres_store.h).
+// The part of the PostgreSQL store that writes. Other code uses open_shared_store()
+// (postgres_store.h), which makes this object. Threads: as Store and SharedStore say.
 #pragma once
 
 #include <atomic>
@@ -23,6 +23,8 @@
 
 namespace subak::postgres {
 
+// The store of one process. One thread commits. CheckpointWriter, the heartbeat and readers have
+// connections of their own.
 class PostgresStore final : public SharedStore {
  public:
   // `options.clock` must be set. The constructor does not connect.

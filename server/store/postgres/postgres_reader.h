@@ -1,7 +1,7 @@
 // Reads from the database, on a separate connection. Each read sees one consistent snapshot (a
 // repeatable read). Each fact and each row of a checkpoint has a chained checksum, which proves
 // that no row before it is missing. Each row of the ledger and of the audit log has its own
-// checksum. It proves only that this row is unchanged.
+// checksum. It proves only that this row is unchanged. Threads: one at a time for each reader.
 #pragma once
 
 #include <cstdint>
@@ -15,6 +15,7 @@
 
 namespace subak::postgres {
 
+// One reader, with its connection, which it opens again after it broke.
 class PostgresReader final : public StoreReader {
  public:
   // Connects at once. `fact_version`: the newest fact version that this program knows. It fails if

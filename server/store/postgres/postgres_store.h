@@ -1,8 +1,9 @@
-// The store for more than one machine: a PostgreSQL database. To take the lead, a process raises
-// the epoch. The transaction of each batch checks that the epoch is still that of the process.
-// Other processes wait until the leader gives the lead up, or sends no heartbeat for a while. If a
-// leader has slept and another process leads now, the next commit of the old leader fails, and the
-// old leader ends.
+// The store for more than one machine: a PostgreSQL database. Of the processes that share the
+// database, only the leader commits. To take the lead, a process raises the epoch, a number in the
+// database. The transaction of each batch checks that the epoch is still that of the process. Other
+// processes wait until the leader gives the lead up, or sends no heartbeat for a while. If a leader
+// has slept and another process leads now, the next commit of the old leader fails, and the old
+// leader ends.
 #pragma once
 
 #include <cstdint>

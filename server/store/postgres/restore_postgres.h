@@ -1,4 +1,5 @@
-// Restores a backup into a database.
+// Restores a backup into a PostgreSQL database, for the command `subak admin restore`. Threads:
+// any; the function blocks until the copy is verified.
 #pragma once
 
 #include <optional>

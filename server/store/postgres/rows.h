@@ -1,5 +1,6 @@
-// Reads rows of the database into records, and checks the checksums of the rows. Private to
-// server/store/postgres.
+// Reads rows of the database into records, and checks the checksums of the rows. The checksums of a
+// store start from its seed, which identifies the store. Private to server/store/postgres. Threads:
+// those that may use the connection.
 #pragma once
 
 #include <cstdint>
@@ -32,8 +33,8 @@ Error newer_facts(std::string field, const std::string& got, std::uint32_t known
 inline constexpr std::string_view kWantOlder =
     "want fact version ";  // the `want` of newer_facts() begins with it
 
-// damaged() and damaged_meta() return the error for a damaged row: a says_damage() error with the
-// field "store". `how` completes the text "row N of table T is".
+// damaged() and damaged_meta() return the error for a damaged row: says_damage() is true for it,
+// and its field is "store". `how` completes the text "row N of table T is".
 Error damaged(std::string_view table, std::uint64_t which, std::string_view how = "altered");
 Error damaged_meta(std::string_view key, std::string_view how = "missing");
 

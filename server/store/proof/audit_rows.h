@@ -1,5 +1,6 @@
-// Makes, writes and reads the rows of the audit log. The rows are derived from the facts: there is
-// one row for each edit that was made or refused.
+// Makes, writes and reads the rows of the audit log, which shows who changed what. The rows are
+// derived from the facts: there is one row for each edit that was made or refused. Threads: those
+// that may use the connection; the other functions are pure.
 #pragma once
 
 #include <array>

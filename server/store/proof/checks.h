@@ -1,7 +1,8 @@
 // Checks a SQLite store before it is used. No check changes the store, and each error says what to
 // do. Private to server/store. Errors are kPrecondition, and says_damage() is true only for damage.
-// Make the checks in this order: check_rights(), check_header(), check_log(), check_owner(),
-// check_applied(), check_schema(), check_version(), check_content().
+// Threads: those that may use the connection. Make the checks in this order: check_rights(),
+// check_header(), check_log(), check_owner(), check_applied(), check_schema(), check_version(),
+// check_content().
 #pragma once
 
 #include <cstdint>

@@ -1,6 +1,7 @@
-// Reads and writes a small file of one replica, which has the last durable fact that the replica
-// knows. By this file, the replica detects even after a restart that a shared database is a copy
-// without that fact. Threads: any; only one thread at a time writes.
+// Reads and writes a small file of one replica (a process that shares a database with others),
+// which has the last durable fact that the replica knows. By this file, the replica detects even
+// after a restart that a shared database is a copy without that fact. Threads: any; only one thread
+// at a time writes.
 #pragma once
 
 #include <cstdint>

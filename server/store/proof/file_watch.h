@@ -1,5 +1,6 @@
 // Checks once a second that no file of a store was removed or replaced. Without this check, a
-// service that makes no commits would not notice such a loss.
+// service that makes no commits would not notice such a loss. Threads: one at a time; the object's
+// own thread does the checks.
 #pragma once
 
 #include <functional>
@@ -11,6 +12,7 @@
 
 namespace subak {
 
+// The watch of one store's files.
 class FileWatch {
  public:
   // `lock` must outlive this object. StoreLock::watch() must have been called.

@@ -1,5 +1,6 @@
 // Reads and checks a whole store while the service runs. FullCheck is for stores that are not
-// checked completely before they are used (SqliteOptions::check).
+// checked completely before they are used (SqliteOptions::check). Threads: one at a time; the
+// object's own thread does the check.
 #pragma once
 
 #include <atomic>

@@ -1,7 +1,7 @@
 // Reads and writes a store's data about itself: the rows of the table meta, and the one row of the
 // table head, which each commit rewrites. These rows have their own checksums. Private to
-// server/store. If a checksum is wrong, a function that reads returns a says_damage() error.
-// Threads: those that may use the connection.
+// server/store. If a checksum is wrong, a function that reads returns an error for which
+// says_damage() is true. Threads: those that may use the connection.
 #pragma once
 
 #include <cstdint>

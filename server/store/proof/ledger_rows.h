@@ -1,4 +1,5 @@
-// Writes the rows of the ledger to a SQLite store, and reads them.
+// Writes the rows of the ledger to a SQLite store, and reads them. A row is an interval in which
+// one pod held GPUs of one node. Threads: those that may use the connection.
 #pragma once
 
 #include <cstdint>

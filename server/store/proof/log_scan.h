@@ -2,7 +2,8 @@
 // bad frame of a log, without a message. Ignoring these frames is right if the bad frame comes from
 // a torn write of the last transaction. In any other case, SQLite would lose acknowledged facts.
 // Each commit is synced before the next one is written. So if intact frames of a later transaction
-// follow a bad frame, the bad frame is damage.
+// follow a bad frame, the bad frame is damage. Threads: any; check_log() blocks while it reads the
+// log.
 #pragma once
 
 #include <optional>

@@ -1,5 +1,5 @@
 // Applies the migrations of the store's tables. Each migration runs once, in order, in its own
-// transaction. No migration can be undone.
+// transaction. No migration can be undone. Threads: those that may use the connection.
 #pragma once
 
 #include <cstdint>

@@ -9,7 +9,8 @@
 // If a row is damaged or missing, error() names the table and the row, and says_damage() is true
 // for it (server/store/file/refusals.h).
 //
-// Each constructor gets `db`, which must outlive the reader, and `seed`, the result of read_seed().
+// A chained checksum continues that of the row before, so it also shows a missing row. Each
+// constructor gets `db`, which must outlive the reader, and `seed`, the result of read_seed().
 // Threads: those that may use the connection.
 #pragma once
 

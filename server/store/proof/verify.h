@@ -1,5 +1,7 @@
 // Reads and checks a whole store. The check runs before a backup is reported as good, and before a
-// backup is restored. note_history() writes a hash of the facts into the store for later checks.
+// backup is restored. note_history() writes a hash of the facts into the store for later checks. A
+// fact is a numbered, durable decision; the state follows from the facts. Threads: any; the
+// functions block while they read the store.
 #pragma once
 
 #include <array>

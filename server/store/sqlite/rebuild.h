@@ -1,5 +1,6 @@
-// Removes a damaged checkpoint from a store. The store remains complete, since the facts alone
-// rebuild the state.
+// Removes a damaged checkpoint from a SQLite store. A checkpoint only makes a start faster: the
+// facts alone rebuild the state, so the store remains complete. Threads: any, but only one at a
+// time for each store; the function blocks.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +16,8 @@ struct Rebuilt {
   std::string replaced;  // path of the damaged store; empty: the store was intact
 };
 
-// Removes the checkpoint, so that a start reads all facts. The work depends on the damage:
+// Removes the checkpoint, so that a start reads all facts. First applies the migrations that the
+// store lacks. The work then depends on the damage:
 // - The store is intact: it only removes the rows that identify the checkpoint in use.
 // - Only the checkpoint is damaged: it copies all other data to a new file and checks the copy. The
 //   new file replaces the old one, which gets another path.

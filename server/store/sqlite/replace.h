@@ -1,4 +1,5 @@
-// Replaces one store with another.
+// Replaces one SQLite store with another, and keeps the old one under another path. Threads: any,
+// but only one at a time for each store.
 #pragma once
 
 #include <string>

@@ -1,4 +1,5 @@
-// The part of the SQLite store that writes. Other code uses open_sqlite_store() (sqlite_store.h).
+// The part of the SQLite store that writes. Other code uses open_sqlite_store() (sqlite_store.h),
+// which makes this object.
 #pragma once
 
 #include <atomic>

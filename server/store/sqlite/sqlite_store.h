@@ -1,5 +1,6 @@
 // The embedded store: one SQLite file in WAL mode with synchronous=FULL. Only one process at a time
-// uses the file, and a lock file beside the store ensures that.
+// uses the file, and a lock file beside the store ensures that. Threads: any may call
+// open_sqlite_store(), which blocks; ports.h says which threads use the store.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
 // Parses the address of a PostgreSQL database as a user writes it:
-// postgres://user@host:port/database?parameters.
+// postgres://user@host:port/database?parameters. Threads: any.
 #pragma once
 
 #include <string>

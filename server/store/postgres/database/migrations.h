@@ -1,5 +1,5 @@
 // Applies the migrations of the database's tables. Each migration runs once, in order, in its own
-// transaction. No migration can be undone.
+// transaction. No migration can be undone. Threads: those that may use the connection.
 #pragma once
 
 #include <cstdint>
@@ -14,9 +14,9 @@ namespace subak::postgres {
 // Returns the migrations that are built into this program (migrations/postgres/*.sql).
 const std::vector<Migration>& postgres_migrations();
 
-// Applies the migrations that the store lacks, while this process leads in `epoch`. Returns how
-// many it applied. It refuses a store with a migration that `all` lacks, or that has another text
-// in `all`.
+// Applies the migrations that the store lacks. `epoch`: the number of this process's leadership; if
+// another process leads, no migration takes effect. Returns how many it applied. It refuses a store
+// with a migration that `all` lacks, or that has another text in `all`.
 Result<int> migrate(PgConnection& db, const std::vector<Migration>& all, std::int64_t epoch,
                     TimeMs now_ms);
 

@@ -1,7 +1,7 @@
 // Checks a database before it is used. Subak's tables must be as the migrations made them, and the
 // role must have the rights of the service. No check changes the database, and each error says what
 // to do. A check that this version of PostgreSQL does not support is skipped. Private to
-// server/store/postgres.
+// server/store/postgres. Threads: those that may use the connection.
 #pragma once
 
 #include <optional>
