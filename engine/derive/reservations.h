@@ -1,5 +1,6 @@
 // Finds nodes and a start time for a job that does not fit now. Says which other jobs may use these
-// nodes before that start (docs/design/0043).
+// nodes before that start (docs/design/0043). engine/decide/reservations.h makes reservations with
+// it.
 //
 // A reservation names whole nodes, and the time at which the last job on these nodes will have
 // ended by its time limit. A node is in one reservation at most. A start is promised if it follows
@@ -97,8 +98,9 @@ struct Start {
 std::optional<Start> promised_start(const State& s, Search& search, const state::Job& job,
                                     TimeMs before_ms);
 // Returns the start on the nodes where jobs hold the fewest GPUs, among the nodes that could serve
-// the job (Search::drain_set()). Use estimated_start() if there is no promised start. Cost: one
-// placement search.
+// the job (Search::drain_set()). Leaves out the same nodes as promised_start(). nullopt: no nodes
+// could serve the job. Use estimated_start() if there is no promised start. Cost: one placement
+// search.
 std::optional<Start> estimated_start(const State& s, Search& search, const state::Job& job);
 // Returns the milli-GPU that jobs hold on these nodes.
 MilliGpu held_on(const State& s, const std::vector<NodeId>& nodes);
