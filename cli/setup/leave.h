@@ -1,6 +1,7 @@
-// Removes Subak from a cluster: finds Subak's objects and removes them, so that no pod waits for
-// ever. These functions need only an API server, because the service may no longer run. Threads:
-// one at a time.
+// Removes Subak from a cluster (`subak uninstall`): finds Subak's objects and removes them, so that
+// no pod waits for ever. These functions need only an API server, because the service may no longer
+// run.
+// Threads: one at a time.
 #pragma once
 
 #include <functional>
@@ -30,8 +31,8 @@ struct QueuedPod {
 struct SuspendedOwner {
   // The path of the object at the API server.
   std::string path;
-  // True: the owner waits for its turn, because Subak parked it or revoked the hold of its job.
-  // False: a user cancelled the job, and the owner stays suspended.
+  // True: the owner is suspended only until the turn of its job. False: a user cancelled the job,
+  // and the owner stays suspended.
   bool taken_back = false;
   // metadata.creationTimestamp, as the API server writes it.
   std::string created;
