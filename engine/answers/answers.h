@@ -152,7 +152,8 @@ struct JobRow {
   // The number of the job's current or last attempt, from 1. 0: there was no attempt.
   std::uint32_t attempt = 0;
   // When the GPUs that the job holds are expected to be free. The time follows from the job's time
-  // limit, or else from the policy's default. 0: the job holds nothing, or the end is not known.
+  // limit, or else from a default time limit or a hard budget. 0: the job holds nothing, or the end
+  // is not known.
   TimeMs planned_end_ms = 0;
   // For a queued job with reserved nodes: its latest start. 0: the job has no reservation, or the
   // start is not known. A promised start follows from time limits, and moves later only for a
@@ -307,15 +308,15 @@ struct RankStep {
   std::vector<Entry> entries;
 };
 
-// Explains why a job waits. For a job that does not wait, only the field `job` is set.
+// Explains why a job or its pods without a rank wait. For other jobs, only the field `job` is set.
 struct Explanation {
   JobRow job;
-  // The position in the queue: 1 is next; 0 means that the job does not wait.
+  // The position in the queue: 1 is next; 0: the job is not queued.
   std::size_t position = 0;
   // All reasons that apply now, in kReasonOrder. The list has at least one reason while the job
   // waits.
   std::vector<Reason> reasons;
-  // The steps from the root down to the job's leaf.
+  // For a queued job: the steps from the root down to the job's leaf.
   std::vector<RankStep> ranking;
   // From this time on, Subak may reserve nodes for the queued job if the job does not fit in its
   // turn. 0: Subak never reserves nodes for the job. `reserved_nodes` has the names of the nodes

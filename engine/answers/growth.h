@@ -1,7 +1,7 @@
 // Which waiting jobs would start if the node pools got more nodes, and how many nodes they need
 // (docs/design/0124). A node pool is a set of nodes that an autoscaler enlarges or shrinks.
 // plan_growth() makes the result next to each forecast. Explanations, metrics and requests to
-// autoscalers use it. No decision depends on it.
+// autoscalers use it. No decision of the engine depends on it.
 // Threads: any; plain values.
 #pragma once
 

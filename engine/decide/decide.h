@@ -34,11 +34,11 @@ namespace subak::decide {
 // only for jobs whose inputs have changed. With an empty cache, a pass makes the same decisions,
 // but more slowly.
 struct PassMemory {
-  // Records that a shape had no placement while the fleet had a certain freed_version(shape). The
-  // index is the shape number. While the version stays the same, the shape still has no placement.
-  // The start of a job changes only the versions of shapes with non-GPU pods. Non-GPU pods must
-  // leave CPU and memory free for the free GPUs. After a start there are fewer free GPUs, so such a
-  // shape may fit.
+  // Records that a shape had no placement while the fleet had a certain freed_version(shape). This
+  // version rises with each release or node change that may make room for the shape. The index is
+  // the shape number. While the version stays the same, the shape still has no placement. A start
+  // of a job also raises the versions of shapes with non-GPU pods, which must leave CPU and memory
+  // for free GPUs only.
   struct Blocked {
     // The serial of the shape. If the number now belongs to a shape with another serial, the entry
     // is void.

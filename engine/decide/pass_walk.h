@@ -24,17 +24,19 @@
 
 namespace subak::decide {
 
-// Return the version of the fleet for which cached results are valid; never 0. The version of one
-// shape may stay the same for longer than the version of the fleet.
+// Return the number that rises whenever a shape that had no placement may have one now
+// (freed_version() of the fleet, plus 1); never 0. Cached results are valid for one number. The
+// version of one shape may stay the same for longer than the version of the fleet.
 std::uint64_t freed_point(const Decision& d);
 std::uint64_t freed_point(const Decision& d, ShapeId shape);
-// True if the shape is known to have no placement on the nodes of `blocked`, at the present version
-// of the fleet.
+// True if the cache `blocked` says that the shape has no placement, and the fleet has not changed
+// for this shape since.
 bool is_blocked(const Decision& d, const PassMemory::BlockedShapes& blocked, ShapeId shape);
 // Records that the shape has no placement now.
 void note_blocked(const Decision& d, PassMemory::BlockedShapes& blocked, ShapeId shape);
 
-// The work that one pass may still do. Only counts bound this work, never the clock.
+// The work that one pass has done: how many jobs it started, and how many searches for a placement
+// it made. Only these counts bound a pass, never the clock.
 struct Work {
   std::size_t starts = 0, checks = 0;
   bool enough() const {
@@ -94,8 +96,8 @@ class PassWalk {
   // Call it for the shape of a job that had no placement in its turn, for whatever reason.
   void pass_over(ShapeId shape) { passed_over_.try_emplace(shape, freed_point(d_, shape)); }
   // True if a shape without a placement in this walk, or one that was passed over, may have a
-  // placement by now. A start takes GPUs. Non-GPU pods no longer have to leave CPU and memory free
-  // for these GPUs (Fleet::set_gpu_headroom).
+  // placement by now, because of the starts in this walk. Non-GPU pods must leave CPU and memory
+  // free for free GPUs (Fleet::set_gpu_headroom), and a start makes these GPUs fewer.
   bool may_fit_now() const;
   // Skip all jobs of this job's class, or only this job, for the rest of the walk.
   void skip_line(JobId id) { pass_.block_line(id); }
@@ -108,6 +110,7 @@ class PassWalk {
   // True if some job may claim GPUs of other jobs, and the walk has found a shape without a
   // placement since the last call of looked_for_claims().
   bool may_have_new_claimants() const { return newly_blocked_ && may_claim_; }
+  // Call it after a search for claims.
   void looked_for_claims() { newly_blocked_ = false; }
   // Blocks the job class of the job, because a rule that stops one job of a leaf and shape stops
   // all such jobs.

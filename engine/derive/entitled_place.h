@@ -63,11 +63,11 @@ std::optional<Binding> queue_limit(const State& s, AccountId leaf, bool new_user
 // True if all accounts on the path accept a further job of `leaf`: none drains, and no limit on
 // waiting jobs is reached. O(depth).
 bool accepts_job(const State& s, AccountId leaf);
-// Returns the first promise of a quota that the job would break with these GPUs. Only a job that
-// cannot be preempted breaks a promise, if it would borrow GPUs that a quota guarantees. A job
-// within the quotas of its accounts breaks no promise. Returns nullopt if the job breaks no
-// promise, if the policy does not reclaim, or if the product of some amount is not known yet.
-// O(holds).
+// Returns the first promise of a quota, its guarantee of GPUs, that the job would break with these
+// GPUs. Only a job that cannot be preempted breaks a promise, if it would borrow GPUs that a quota
+// guarantees. A job within the quotas of its accounts breaks no promise. Returns nullopt if the job
+// breaks no promise, if the policy does not reclaim, or if the product of some amount is not known
+// yet. O(holds).
 std::optional<Binding> broken_promise(const State& s, const state::Job& job,
                                       std::span<const ProductDemand> amounts);
 // True if the queued job would be within quota if it started now at its least cost.

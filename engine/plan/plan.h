@@ -1,5 +1,5 @@
-// Computes the timeline of the fleet, which shows who has which GPUs when (engine/answers/plan.h,
-// docs/design/0055). Implements Engine::plan().
+// Computes the timeline of the fleet, which shows which jobs have which GPUs at which time
+// (engine/answers/plan.h, docs/design/0055). Implements Engine::plan().
 // Threads: as the state; pure functions.
 #pragma once
 

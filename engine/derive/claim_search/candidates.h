@@ -45,6 +45,7 @@ bool is_slow(const State& s, const state::Job& job);
 // `left`: the holdings of the accounts, without the jobs that give or end.
 bool has_more(const AccountTree& tree, const WithoutHoldings& left, AccountId a, AccountId b);
 
+// The givers of one cluster and product, and the figures by which the search chooses among them.
 class Candidates {
  public:
   // The state must outlive the object. While the object exists, only new claims may change the

@@ -21,7 +21,8 @@ namespace subak::state {
 // The groups of all clusters.
 class WorkloadIndex {
  public:
-  // The fields of a job that the index reads. The job is not done.
+  // The fields of a job that the index reads. `leaf` is the user's account, or the job's account if
+  // the job has no user. The job is not done.
   struct Member {
     JobId id;
     AccountId leaf;
