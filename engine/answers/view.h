@@ -132,7 +132,7 @@ struct LargestNode {
   friend bool operator==(const LargestNode&, const LargestNode&) = default;
 };
 
-// One cluster for the webhook.
+// One cluster for the webhook. Its edge is the program that reports the cluster.
 struct ClusterView {
   ClusterId id;
   std::string name;

@@ -9,7 +9,8 @@
 // owner suggests that the pods start together; its pods run on if one pod is lost. A pod is
 // *expected* if it does not exist yet, but its owner will create it. A job is *parked* while Subak
 // keeps the owner of its pods suspended until the job's turn. A *shape* is what a pod or a gang
-// requests. An API job is one that a user submitted over the API; its launcher creates the pods.
+// requests. An *API job* is one that a user submitted over the API; its *launcher* creates the
+// pods. An *edge* is the program that reports a cluster.
 //
 // Errors: a decision refuses its input with Decision::refuse(), which sets the error of the reply.
 // Threads: one at a time; all functions run inside Engine::apply.

@@ -1,7 +1,7 @@
 // Converts times that another clock measured to the service's own clock, called "our clock" here
-// (docs/design/0078). The decisions on reports about pods use it. A launcher, a node or an edge
-// reports when a pod was bound, ran and ended. The reporter's clock may be behind or ahead, and may
-// be set while the pod runs.
+// (docs/design/0078). The decisions on reports about pods use it. The edge of a cluster, one of its
+// nodes, or the launcher of an API job reports when a pod was bound, ran and ended. The reporter's
+// clock may be behind or ahead, and may be set while the pod runs.
 //
 // Threads: one at a time; pure functions of the input and the state.
 #pragma once

@@ -47,7 +47,7 @@ std::optional<std::pair<TimeMs, JobId>> next_end(const State& s);
 //   - the end of a day, or a due ledger row
 //   - when the GPU-minutes in flight have fallen far enough for a waiting job
 //   - when a budget has room again for a waiting job, or a finishing gang no longer keeps its nodes
-//     from other jobs
+//     from other jobs (nodes_of_finishing_gangs())
 //   - when a budget's period ends, or 80 or 100 percent of the budget are spent
 //     (accounting/quota/account_budgets.h)
 std::optional<TimeMs> next_deadline(const State& s);

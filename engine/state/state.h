@@ -46,8 +46,8 @@ class StateCopy;
 struct PassDue {
   // True: a change since the last pass may let a job start.
   bool now = true;
-  // When a limit on GPU-minutes in flight, a budget or a finishing gang will let a job start that
-  // the last pass did not start. kNever: no job waits for that.
+  // When a limit on GPU-minutes in flight, a budget or a finishing gang (Job::is_finishing()) will
+  // let a job start that the last pass did not start. kNever: no job waits for that.
   TimeMs at_ms = kNever;
 };
 }  // namespace state

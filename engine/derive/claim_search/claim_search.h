@@ -1,7 +1,8 @@
-// Finds a claim for a queued job, the claimant: the jobs that must end so that it can start, and
-// the slots that it then takes (docs/design/0049, 0084, 0085). A slot is a node and the GPUs there
-// that one pod takes. A *giver* is a job that may have to give its GPUs to the claimant: by quota,
-// or by priority class. The pass uses this search (engine/decide/claims.h).
+// Finds a claim for a queued job, the claimant (docs/design/0049, 0084, 0085). A claim has the jobs
+// that must end so that the claimant can start, its victims, and the slots that the claimant then
+// takes. A slot is a node and the GPUs there that one pod takes. A *giver* is a job that may have
+// to give its GPUs to the claimant: by quota, or by priority class. The pass uses this search
+// (engine/decide/claims.h).
 //
 // Threads: one at a time; the object refers to state and search. The caches do not change results.
 #pragma once

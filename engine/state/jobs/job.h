@@ -210,8 +210,8 @@ struct Job {
   AccountId leaf;
   // Among the jobs of the leaf, the job with the highest number comes first.
   std::int32_t priority = 0;
-  // The shape of the job's request. None while the job is incomplete, for foreign jobs, and after
-  // the end of the job.
+  // The shape of the job's request. None while the job is incomplete, for foreign jobs (JobOrigin),
+  // and after the end of the job.
   ShapeUse shape;
   JobState state = JobState::kIncomplete;
   JobOrigin origin = JobOrigin::kApi;
