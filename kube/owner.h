@@ -1,9 +1,10 @@
 // Reads the objects that make pods, such as Job, JobSet and PyTorchJob, and the groups that pods
 // name, such as PodGroup. These objects are called owners here. Even before the pods exist, an
 // owner says how many pods there will be, and which of them start together. The edge, which watches
-// a cluster, uses the reader; it decides nothing. Subak parks an owner: it suspends the owner until
-// the turn of its pods (mark names::kParked). kube/owners/kinds.h has the kinds, and
-// kube/owners/reader.h the sources of their field names.
+// a cluster, uses the reader; it decides nothing. Subak may park an owner: it suspends the owner
+// until the turn of its pods. A parked owner has the annotation names::kSuspendedBy with the value
+// names::kParked, called its mark here. kube/owners/kinds.h has the kinds, and kube/owners/reader.h
+// the sources of their field names.
 // Threads: any; pure functions.
 #pragma once
 

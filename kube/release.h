@@ -1,6 +1,7 @@
 // Makes the JSON patch (RFC 6902) that opens Subak's gate on a pod. While a pod has this scheduling
 // gate, kube-scheduler ignores the pod. The patch pins the pod to its node and removes the gate.
-// Either both happen, or neither. The edge sends the patch (server/edge/writes).
+// Either both happen, or neither. The edge, which watches a cluster, sends the patch
+// (server/edge/writes).
 //
 // One patch may do both, because the API server checks the gate of the pod as it was before the
 // patch (kubernetes/kubernetes pkg/apis/core/validation, ValidatePodUpdate). The terms of required

@@ -66,7 +66,7 @@ struct MovingNamespace {
   // Workloads of Kueue that are admitted and have not finished, as "Job/train".
   std::vector<std::string> running;
   std::size_t waiting_workloads = 0;
-  // Owners with a mark of Kueue or of Subak, and owners that Subak suspended.
+  // Owners with a label or an annotation of Kueue or of Subak, and owners that Subak suspended.
   std::vector<WaitingOwner> owners;
   // Pods with the gate of Kueue, and pods with the gate of Subak.
   std::vector<GatedPod> of_kueue, of_subak;

@@ -71,10 +71,10 @@ std::optional<Error> forget_namespace(KubeCaller& api, const std::string& name);
 std::optional<Error> release_pod(KubeCaller& api, const QueuedPod& pod);
 // Deletes a pod. Call it only for a pod that no owner creates again.
 std::optional<Error> delete_pod(KubeCaller& api, const QueuedPod& pod);
-// Removes Subak's mark from the owner. If `taken_back` is set, also ends the suspension, so that
-// the owner creates its pods again.
+// Removes the annotation names::kSuspendedBy from the owner. If `taken_back` is set, also ends the
+// suspension, so that the owner creates its pods again.
 std::optional<Error> resume_owner(KubeCaller& api, const SuspendedOwner& owner);
-// Returns the owners that have Subak's mark now.
+// Returns the owners that have the annotation names::kSuspendedBy now.
 Result<std::vector<SuspendedOwner>> suspended_owners(KubeCaller& api);
 // Returns the pods that have Subak's gate now.
 Result<std::vector<QueuedPod>> queued_pods(KubeCaller& api);

@@ -19,7 +19,7 @@ namespace subak {
 
 class OwnerReader;
 
-// Whether the edge watches the objects of a kind.
+// Whether the edge, the part of Subak that watches a cluster, watches the objects of a kind.
 enum class OwnerWatch : std::uint8_t {
   // If the API server serves the kind. It makes no gang, but it says which user made the pods.
   kForMaker,
