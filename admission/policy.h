@@ -1,13 +1,17 @@
-// The webhook's decision, as a pure function of the published View, the configuration and one
-// request. The View is the engine's newest state in a form for readers. decide() changes no state,
-// so a retry, a reinvocation or a dry run gets the same answer. An object that needs no change gets
-// no patch.
+// The webhook's decision about one pod or owner of pods, as a pure function of the View, the
+// configuration and the request. The View is an immutable snapshot of the engine's state. decide()
+// changes no state, so a retry, a reinvocation or a dry run gets the same answer. webhook.h calls
+// it for each AdmissionReview.
+//
+// The main change is to add Subak's gate: a scheduling gate, with which kube-scheduler ignores the
+// pod until its turn. Owners that can be suspended, such as Jobs, may be suspended instead. An
+// object that needs no change gets no patch.
 //
 // decide() denies a request only if waiting cannot help. Such a request exceeds static limits, has
 // impossible values, breaks a rule of an account or of the configuration, or tries to bypass the
-// gate. If the fleet only lacks GPUs at the moment, the pod gets the gate and queues. In mode
-// `warn` the same changes and denials become warnings. In mode `observe` decide() lets every object
-// pass.
+// gate. If the fleet only lacks GPUs at the moment, the pod gets the gate and queues. All this is
+// for a namespace in mode `enforce`. In mode `warn` the same changes and denials become warnings.
+// In mode `observe` decide() lets every object pass.
 //
 // Threads: any; pure functions. The View and the Review must stay alive during the call.
 #pragma once
@@ -29,8 +33,8 @@ namespace subak {
 // webhook checks the final object. The stamping webhook only writes names::kCreatedBy.
 enum class Endpoint : std::uint8_t { kMutate, kValidate, kStamp };
 
-// What the webhook does with the request. kBadRequest: the body is not a review, so the answer is
-// HTTP 400.
+// What the webhook does with the request: allow it, allow it with a patch, or deny it. kBadRequest:
+// the body is not a review, so the answer is HTTP 400.
 enum class Verdict : std::uint8_t { kUntouched, kPatched, kDenied, kBadRequest };
 template <>
 struct EnumText<Verdict> {
@@ -38,7 +42,7 @@ struct EnumText<Verdict> {
                                                          "bad_request"};
 };
 
-// Why the webhook decided so. A counter has it as a label (admissions_total{decision,reason}).
+// Why the webhook decided so. The metric admissions_total{decision,reason} has it as a label.
 enum class Because : std::uint8_t {
   // The object requests no GPUs.
   kNoGpu,
@@ -158,14 +162,14 @@ struct Decision {
   std::string message;
   // The patch as RFC 6902 text; empty: none.
   std::string patch;
-  // The warnings: at most kMaxWarnings, of at most 256 bytes each.
+  // The warnings: at most limits::kMaxWarnings, of at most 256 bytes each.
   std::vector<std::string> warnings;
   // How many warnings were left out because `warnings` was full. decide() then replaces the last
   // warning by one that counts the missing warnings.
   std::size_t more_warnings = 0;
 
   // Shortens the text, drops characters that are not printable, and adds the text as a warning. If
-  // there are already kMaxWarnings warnings, warn() only counts the new one.
+  // there are already limits::kMaxWarnings warnings, warn() only counts the new one.
   void warn(std::string_view text);
   // Returns the answer to send. Moves the texts out.
   ReviewAnswer answer() &&;

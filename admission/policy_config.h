@@ -1,4 +1,5 @@
-// An operator's configuration of the pod policy.
+// An operator's configuration of the webhook's pod policy (policy.h). The service reads it from its
+// configuration file.
 // Threads: any; plain values.
 #pragma once
 
@@ -12,8 +13,9 @@
 
 namespace subak {
 
-// What happens to a pod that requests devices by DRA (a ResourceClaim, or a device class as an
-// extended resource). The webhook does not know whether these devices are GPUs; the edge finds out.
+// What happens to a pod that requests devices by Dynamic Resource Allocation (DRA): by a
+// ResourceClaim, or by a device class as an extended resource. The webhook does not know whether
+// these devices are GPUs. The edge, the part of Subak that watches the cluster, finds out.
 enum class DeviceClaims : std::uint8_t {
   // The pod gets the gate, with the reason device_claim. It waits until the edge knows which GPUs
   // the pod's ResourceClaims request.

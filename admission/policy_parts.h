@@ -1,4 +1,6 @@
-// The parts that the policy*.cc files share. Private to them.
+// The parts of the pod policy (policy.h) that the policy*.cc files share. Private to them. The gate
+// is Subak's scheduling gate, and its keys are labels and annotations subak.gpu/... of a pod.
+// Threads: any; pure functions.
 #pragma once
 
 #include <optional>
@@ -13,7 +15,8 @@
 
 namespace subak::policy {
 
-// The input of each part. All objects that a Context refers to must outlive the decision.
+// The input of one decision, which all parts get. All objects that a Context refers to must outlive
+// the decision.
 struct Context {
   const View& view;
   const AdmissionConfig& config;
@@ -134,7 +137,7 @@ std::optional<Decision> user_refusal(const Context& c, const Pod& pod, std::stri
 // allowed, or if the pod names no priority. `payer`: the account that pays (payer_of()).
 std::optional<Decision> priority_refusal(const Context& c, const Pod& pod, std::string_view path,
                                          const AccountsView::Row& payer);
-// Returns how many milligpu one pod of this shape costs at least. None if the cost depends on the
+// Returns how many milli-GPU one pod of this shape costs at least. None if the cost depends on the
 // pod's node (shared GPUs).
 std::optional<MilliGpu> least_milligpu(const ClusterView& cluster, const PodShape& shape);
 // Returns `amount` as a demand of pods of this shape. The demand names a product if the shape

@@ -1,5 +1,6 @@
-// The wire format of admission webhooks. Request and answer are an AdmissionReview of
-// admission.k8s.io/v1. Sources: k8s.io/api admission/v1 types.go; kube-apiserver's checks in
+// The wire format of admission webhooks: parses the body of a call of kube-apiserver, and writes
+// the answer. Both are an AdmissionReview of admission.k8s.io/v1.
+// Sources: k8s.io/api admission/v1 types.go; kube-apiserver's checks in
 // apiserver/pkg/admission/plugin/webhook/request/admissionreview.go.
 //
 // Threads: each ReviewParser serves one thread; the functions are pure.

@@ -1,6 +1,6 @@
-// The webhook: answers HTTP requests with AdmissionReviews. The webhook serves /mutate,
-// /validate and /stamp, each also with /{cluster}, and with any query (kube-apiserver adds
-// ?timeout=...).
+// The webhook: answers the HTTP requests of kube-apiserver with AdmissionReviews. A listener
+// (net/listener.h) calls Webhook::handle() for each request. The webhook serves /mutate, /validate
+// and /stamp, each also with /{cluster}, and with any query (kube-apiserver adds ?timeout=...).
 //
 //   200  a review with a decision, also when it is a denial
 //   400  malformed JSON, not admission.k8s.io/v1, no uid, too large: text with the reason
@@ -24,7 +24,8 @@ namespace subak {
 
 // The data with which the webhook decides reviews.
 struct AdmissionBasis {
-  // nullptr: there is no View yet.
+  // The snapshot of accounts, clusters and policy (engine/answers/view.h). nullptr: there is none
+  // yet, because the service is starting.
   std::shared_ptr<const View> view;
   // Never nullptr.
   std::shared_ptr<const AdmissionConfig> config;

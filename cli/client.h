@@ -1,8 +1,9 @@
-// The gRPC client. It connects, authenticates, calls a method by name, and turns a refusal into a
-// Failure. Only this client, servers.h and refusal.h use gRPC in cli. If one of several servers is
-// unreachable or does not lead, the client tries another server. The name of a method has no
-// package: "JobService/GetJob". The client checks the types of request and answer against the
-// service's descriptor.
+// The gRPC client of the commands. It connects, authenticates, calls a method by name, and turns a
+// refusal into a Failure (cli/text/failure.h). Commands call it through a Session. Only this
+// client, servers.h and refusal.h use gRPC in cli. If one of several servers is unreachable or does
+// not lead, the client tries another server. The name of a method has no package:
+// "JobService/GetJob". The client checks the types of request and answer against the service's
+// descriptor.
 // Threads: one at a time.
 #pragma once
 
@@ -49,8 +50,9 @@ class Client {
   // fails, as if the service were unreachable.
   void be_patient_for(std::int64_t ms);
 
-  // Later calls are about an earlier moment: the number of a fact, or a time of RFC 3339. They may
-  // take long, since the service has to compute the state of that moment first.
+  // Later calls read the state of an earlier moment: the number of a fact in the service's log, or
+  // a time of RFC 3339. They may take long, since the service has to compute the state of that
+  // moment first.
   void go_to(const std::string& moment);
   // The moment that the last answer shows, in ms since 1970; 0: the present. `sequence`: the number
   // of the last fact in the answer, or empty.

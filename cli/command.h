@@ -1,6 +1,7 @@
-// The tree of commands with their options, and a description of that tree for completion. CLI11
-// parses the command line, and only command.cc uses CLI11. The parser writes option values through
-// the given references, which must outlive the run.
+// The tree of commands with their options, and a description of that tree for completion.
+// commands.h lists the functions that add the commands. CLI11 parses the command line, and only
+// command.cc uses CLI11. The parser writes option values through the given references, which must
+// outlive the run.
 // Threads: one at a time.
 #pragma once
 

@@ -1,6 +1,7 @@
-// Functions that add each family of commands below the root, and the options that several families
-// share. Each function registers its commands with Command::run(). The option values live as long
-// as the tree.
+// Functions that add each family of commands below the root (`subak account`, `subak job`, ...),
+// and the options that several families share. run_cli() calls them before it parses the command
+// line. Each function registers its commands with Command::run(). The option values live as long as
+// the tree.
 // Threads: one at a time.
 #pragma once
 

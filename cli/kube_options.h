@@ -18,10 +18,11 @@ struct KubeOptions {
 // Adds --kubeconfig and --context.
 void add_kube(Command& command, KubeOptions& options);
 
-// Connects to the API server. Throws Failure if the kubeconfig does not exist (exit code 4), or if
-// one of its fields is wrong (2).
+// Prepares calls to the API server. Throws Failure if the kubeconfig does not exist (exit code 4),
+// if one of its fields is wrong (2), or if `kubeconfig` names several files (2).
 std::unique_ptr<KubeCaller> open_kube(const KubeOptions& options);
-// Returns the failure with which a command ends after the API server refused a call.
+// Returns the failure with which a command ends after the API server refused a call or did not
+// answer.
 Failure kube_failure(const Error& error);
 
 }  // namespace subak::cli

@@ -34,11 +34,13 @@ std::string namespace_of(const NamespaceOptions& options);
 // namespace_of() and Client::call().
 std::string account_of(Session& session, const NamespaceOptions& options);
 
-// Returns the id of the job that `name` means: an id such as "1-42", the name of a job, or the name
-// of a pod ("train-0", "pod/train-0"). Lists all jobs of the namespace's account. To find a pod, it
-// asks the service for the pods of at most kMostJobs of these jobs, those with a similar name
-// first. Throws Failure (4) if there is no such job, and (2) if several jobs have this name.
+// The most jobs whose pods job_of() reads to find a pod.
 inline constexpr int kMostJobs = 1000;
+// Returns the id of the job that `name` means: an id such as "1-42", the name of a job, or the name
+// of a pod ("train-0", "pod/train-0"). Lists all jobs of the namespace's account, unless `name` is
+// an id. To find a pod, it asks the service for the pods of at most kMostJobs of these jobs, those
+// with a similar name first. Throws Failure (4) if there is no such job, and (2) if several jobs
+// have this name.
 std::string job_of(Session& session, const NamespaceOptions& options, const std::string& name);
 
 }  // namespace subak::cli

@@ -1,4 +1,5 @@
-// GPU products by short names: "H100" for "NVIDIA-H100-80GB-HBM3". Threads: one at a time.
+// Lets users write GPU products by short names: "H100" for "NVIDIA-H100-80GB-HBM3".
+// Threads: one at a time.
 #pragma once
 
 #include <optional>

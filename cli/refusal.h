@@ -1,4 +1,5 @@
-// Turns a gRPC status into a Failure with a text for people. Threads: any; a pure function.
+// Turns the gRPC status of a failed call into a Failure (cli/text/failure.h): a text for people and
+// an exit code. Threads: any; a pure function.
 #pragma once
 
 #include <grpcpp/support/status.h>

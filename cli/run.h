@@ -1,4 +1,4 @@
-// The program without main(). Threads: one at a time.
+// The program `subak` without main(), so that tests can run command lines. Threads: one at a time.
 #pragma once
 
 #include <string>

@@ -1,5 +1,6 @@
-// Selects one of several servers. A read goes to the first server that answers. A change goes to
-// the leader. The caller owns the connections. Threads: one at a time.
+// Selects one of several servers of one service. The servers share a database: one of them leads
+// and decides, and the others follow and serve reads. A read goes to the first server that answers.
+// A change goes to the leader. The caller (client.h) owns the connections. Threads: one at a time.
 #pragma once
 
 #include <grpcpp/support/status.h>

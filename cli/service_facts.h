@@ -9,9 +9,10 @@
 
 namespace subak::cli {
 
-// Returns the answers of the service. `cluster`: the name of the cluster in Subak; empty: the only
-// cluster. An unreachable service is no error, because users inspect a cluster before they start
-// the service. Throws Failure if the service answers with a refusal.
+// Returns the answers of the service (ServiceFacts of cli/setup/preflight.h). `cluster`: the name
+// of the cluster in Subak; empty: the only cluster. An unreachable service is no error, because
+// users inspect a cluster before they start the service. Throws Failure if the service answers with
+// a refusal.
 ServiceFacts ask_service(Session& session, const std::string& cluster);
 
 }  // namespace subak::cli

@@ -1,5 +1,5 @@
-// The context of every command: the output, the form of the output, and the service. Threads: one
-// at a time.
+// The context of every command: the output, the form of the output, and the connection to the
+// service. Each Command::Run gets a Session. Threads: one at a time.
 #pragma once
 
 #include <google/protobuf/message.h>
@@ -51,7 +51,7 @@ enum class Colour { kRed, kGreen, kYellow, kBlue, kBold, kDim };
 // The output and the connection of one run of one command.
 class Session {
  public:
-  // Throws Failure (usage) if `options.output` is not a known form. `options` must outlive the
+  // `options.output` must name a form (the parser has checked that). `options` must outlive the
   // session.
   Session(Screen screen, const GlobalOptions& options);
 

@@ -1,6 +1,12 @@
-// The engine owns all state, and only the engine writes the state. It takes inputs and returns
-// facts, effects and a reply. The engine does no I/O, reads no clock, starts no threads and uses no
-// third-party library.
+// The engine owns all state, and only the engine writes the state. The engine does no I/O, reads no
+// clock, starts no threads and uses no third-party library.
+//
+// apply() takes an input, which is an event of a cluster or a request of a caller. It returns
+// facts, effects and a reply. A fact is a decision or observation that the caller makes durable. An
+// effect is a command to a cluster, such as to open a pod's scheduling gate or to evict a pod.
+//
+// The leader's loop (server/runtime) owns one engine. The follower (server/runtime/follower.h) has
+// a second engine, which only applies the stored facts, and serves reads.
 //
 // Duties of the caller:
 //  1. Set Input::time_ms to a time that never goes backwards.
@@ -9,11 +15,12 @@
 //  4. After recovery (evolve() of every stored fact, in order), first apply in::Restarted.
 //  5. Send in::Tick no later than next_deadline().
 //
-// Promises: the same state and input give the same outcome, byte for byte. A repeated mutation
-// (request_id) makes no fact. The state follows from the facts alone. check_invariants() passes
-// after each call.
+// Promises: the same state and input give the same outcome, byte for byte. A request that repeats
+// the request id of an earlier one makes no fact. The state follows from the facts alone.
+// check_invariants() passes after each call.
 // Threads: one at a time, even for const calls, because const calls fill caches. The caches never
-// change a result. References are valid until the next apply() or evolve().
+// change a result.
+// References that the engine returns are valid until the next apply() or evolve().
 // Units: milli-GPU; milli-GPU x ms in GpuTime; ms since 1970-01-01 UTC. All other units are in the
 // names.
 #pragma once
@@ -68,11 +75,11 @@ class Engine {
   Engine(Engine&&) noexcept;
   Engine& operator=(Engine&&) noexcept;
 
-  // Decides on an input, and applies the facts of this decision. The facts get the numbers from
-  // seq() + 1 on.
+  // Decides on an input, and applies the facts of this decision to the state. The facts get the
+  // numbers from seq() + 1 on. The reply says if the engine refuses the input.
   ApplyOutcome apply(const Input& input);
-  // Applies one stored fact, and decides nothing. Facts must arrive in order. Facts of a checkpoint
-  // (seq 0) come first, and after them the call of set_seq().
+  // Applies one stored fact, and decides nothing. Facts must arrive in the order of their numbers.
+  // Facts of a checkpoint (Fact::seq 0) come before all others, and set_seq() must follow them.
   void evolve(const Fact& fact);
   // Sets the number of the last fact that the checkpoint includes.
   void set_seq(std::uint64_t seq);
@@ -84,25 +91,29 @@ class Engine {
   // Returns the next time at which a Tick changes something; nullopt if a Tick changes nothing
   // before another input comes.
   std::optional<TimeMs> next_deadline() const;
-  // True if a change since the last Pass may let a job start.
+  // True if a change since the last in::Pass may let a job start, so that the caller should apply
+  // one.
   bool pass_due() const;
-  // Returns the effects to send now. Effects of jobs that wait again come first, then effects of
-  // jobs that start or end. Each of the two parts is sorted by job id, then by rank.
+  // Returns all effects that the present state of the cluster's jobs requires, even if they were
+  // sent before. Effects of jobs that wait again after an attempt come first, then effects of jobs
+  // that start or end. Each of the two parts has one effect for each job, by job id, with its pods
+  // by rank.
   std::vector<Effect> outstanding(ClusterId cluster) const;
-  // Returns the present snapshot for other threads. The new snapshot shares the unchanged parts
-  // with the previous snapshot.
+  // Returns the present View: an immutable snapshot for the webhook, the metrics and other threads.
+  // It shares the unchanged parts with the previous View.
   std::shared_ptr<const View> view() const;
 
-  // Returns facts that rebuild this state in an empty engine (recovery without history). All these
-  // facts have number 0 and the state's time. The second form passes each fact on to `each` and
-  // stores no facts. O(state).
+  // Returns facts that rebuild this state in an empty engine, without the facts that led to it. All
+  // these facts have number 0 and the time of the last fact. The second form passes each fact on to
+  // `each` and stores no facts. O(state).
   std::vector<Fact> checkpoint() const;
   void checkpoint(const std::function<void(const Fact&)>& each) const;
   // Returns a digest of the checkpoint's facts. Equal states have equal digests. The digest detects
   // mistakes, not forgery. O(state).
   std::array<std::uint64_t, 2> digest() const;
-  // Asserts that no amount exceeds capacity, that the sums of the account tree and the holds are
-  // right, and that the residual of each node (bill()) is zero. O(state).
+  // Asserts the invariants of the state and of its parts: for example, the account tree's sums
+  // equal the GPUs that jobs hold. Also asserts that the residual of each node (bill()) is zero.
+  // O(state).
   void check_invariants() const;
 
   // --- reads (the follower serves them) ----------------------------------------------------------
@@ -125,18 +136,19 @@ class Engine {
   std::vector<JobRow> jobs(JobId after, std::size_t most, std::optional<JobState> state,
                            std::string_view account, std::string_view user = {}) const;
   // Returns the complete present order of the queue. O(n log n) for n waiting jobs. For a long
-  // queue, call copy_queue(), and compute the order from the copy on another thread. copy_queue()
-  // costs O(n + accounts). Nearly all of this cost is one copy of memory.
+  // queue, call copy_queue(), and compute the order from the copy on another thread
+  // (QueueCopy::make()). copy_queue() costs O(n + accounts). Nearly all of this cost is one copy of
+  // memory.
   QueueSnapshot queue_snapshot() const;
   void copy_queue(QueueCopy& into) const;
   // Returns the input of make_forecast() at `t`, which must not be before now(). Any thread may use
   // the result. O(state).
   ForecastBasis forecast_basis(TimeMs t) const;
-  // Begins a copy of the state in slices, so that other calls need not wait for the complete copy.
-  // The copy shows the state at this call. If a copy is already in progress, the call drops it. The
-  // call costs O(accounts + nodes + ended jobs), and one copy of the ids of jobs and requests. For
-  // a forecast at `t`, append the facts of the slices to the result. The result has no run times,
-  // because make_forecast() predicts them.
+  // Begins a copy of the state as facts, in slices, so that other calls need not wait for the
+  // complete copy. The copy shows the state at this call. If a copy is already in progress, the
+  // call drops it. The call costs O(accounts + nodes + ended jobs), and one copy of the ids of jobs
+  // and requests. For a forecast at `t`, append the facts of the slices to the result. The result
+  // has no run times, because make_forecast() predicts them.
   ForecastBasis begin_copy(CopyFor what, TimeMs t);
   // Passes on the next slice, about `most` facts, to `sink`. Returns true when the copy is
   // complete. apply() and evolve() may be called between slices, but the copy does not show their
@@ -146,29 +158,32 @@ class Engine {
   // now(). O(jobs + nodes).
   FleetPlan plan(const PlanAsked& asked, const Forecast& forecast, TimeMs t) const;
   // queue() and queue_order() return the first `most` jobs in the order in which the next pass
-  // would take them, or would take them with other rules or shares (`as_if`).
+  // would take them if every job fitted. With `as_if`, the order follows from other rules or
+  // shares.
   std::vector<JobRow> queue(std::size_t most) const;
   std::vector<JobId> queue_order(std::size_t most, const OrderAsIf& as_if = {}) const;
   // True if the job waits for its turn at or below this account. An empty path stands for all
   // accounts. O(1).
   bool is_queued_below(JobId id, std::string_view account) const;
-  // Returns jobs with waiting pods that are not in the order, by id: incomplete or paused jobs, and
-  // jobs with more pods than ranks. The jobs are at or below `account`; an empty path stands for
-  // all accounts. O(these jobs).
+  // Returns at most `most` jobs after `after`, by id, that have waiting pods but are not in the
+  // order. These are incomplete or paused jobs, and jobs with more pods than ranks. A rank is the
+  // number of a pod in its gang; further pods wait for a free rank. The jobs are at or below
+  // `account`; an empty path stands for all accounts. O(these jobs).
   std::vector<JobRow> beside_queue(JobId after, std::size_t most, std::string_view account) const;
-  // Returns jobs with more pods than ranks, in any state, by id. O(these jobs).
+  // Returns at most `most` jobs after `after`, by id, that have more pods than ranks. The jobs may
+  // be in any state. O(these jobs).
   std::vector<CrowdedJob> crowded(JobId after, std::size_t most) const;
-  // Returns all accounts, parents first, with Fair Tree's factors.
+  // Returns all accounts and users, parents first, with the usage at `t` and Fair Tree's factors.
   std::vector<AccountRow> account_rows(TimeMs t) const;
   // `growth`, in the next functions: the newest result of plan_growth(), which says which jobs wait
-  // for nodes of a pool. It may be older than the state. nullptr: it is not known.
-  // Explains why a job waits, at the time `t`. Returns nullopt if the job is unknown. The caller
-  // may pass `position`, the job's position in the order, so that the call does not compute the
-  // order.
+  // for nodes of a pool. It may be older than the state. nullptr: it is not known. Explains why a
+  // job waits, at the time `t`. Returns nullopt if the job is unknown. The caller may pass
+  // `position`, the job's position in the order, so that the call does not compute the order.
   std::optional<Explanation> explain(JobId id, TimeMs t,
                                      std::optional<std::size_t> position = std::nullopt,
                                      const Growth* growth = nullptr) const;
-  // Returns the claims for jobs at or below the account, in the order in which they were made. An
+  // Returns the claims of jobs at or below the account, in the order in which they were made. A
+  // claim sets GPUs aside for a waiting job, and asks the jobs that hold these GPUs to end. An
   // empty path stands for all accounts. With `would`, the result has instead the claims that the
   // next pass would make with a policy that reclaims (Policy::reclaim). Use `would` only if
   // live_size() is at most limits::kMaxShadowQueue, because this call costs O(state).
@@ -192,12 +207,14 @@ class Engine {
   // and a view costs O(state). Each row costs one search for a placement.
   std::optional<std::vector<ShadowRow>> shadow_queue(const View& view, std::string_view account,
                                                      std::size_t begin, std::size_t most) const;
-  // Returns the usage of all pods that hold GPUs, by node, job and rank. O(these pods).
+  // Returns the usage of all pods that hold GPUs since their last ledger row, by node, job and
+  // rank. O(these pods).
   std::vector<OpenUsage> open_usage() const;
   // Returns the bill of every present node, by cluster and name. `t` must not be before the last
   // change of any node. O(nodes + pods that hold GPUs).
   std::vector<NodeBill> bill(TimeMs t) const;
-  // Returns the sum of |residual| over all nodes of bill().
+  // Returns the sum of the absolute residuals of all nodes of bill(). It is zero unless there is a
+  // bug.
   GpuTime residual(TimeMs t) const;
   // Returns the number of jobs that have not ended plus the number of nodes.
   std::size_t live_size() const;
@@ -211,7 +228,8 @@ class Engine {
   // Returns the slices of a cluster by profile, and the MIG configuration with which more waiting
   // jobs could start. O(queued jobs + nodes).
   MigPlan mig_plan(ClusterId cluster) const;
-  // Costs O(queued jobs + pods that hold GPUs + nodes), so call it rarely.
+  // Returns the figures for metrics that no index has. Costs O(queued jobs + pods that hold GPUs +
+  // nodes), so call it rarely.
   Survey survey(const Growth* growth = nullptr) const;
 
  private:

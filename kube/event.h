@@ -1,5 +1,7 @@
-// Writes bodies of events.k8s.io/v1 Events, which show people in the cluster what Subak did. If an
-// event happens again, Subak makes no second object but raises the count of the existing one.
+// Writes bodies of events.k8s.io/v1 Events, which show people in the cluster what Subak did
+// (`kubectl describe`). If an event happens again, Subak makes no second object but raises the
+// count of the existing one. The event recorder of the edge, which watches a cluster, uses it
+// (server/edge/events).
 // Source: https://kubernetes.io/docs/reference/kubernetes-api/cluster-resources/event-v1/ (also for
 // the bounds on the fields).
 // Threads: any; pure functions.

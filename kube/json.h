@@ -1,9 +1,13 @@
 // Reads JSON that users and other programs wrote, with simdjson's DOM. Also writes strings into
-// JSON that Subak makes. member() searches an object from its start. Use member() only for a fixed
-// number of names, so that the work stays linear in the length of the text. Use Members to look up
-// names that come from users or other programs. A member of the wrong type counts as absent,
-// because the API server has validated its objects against their schema. Values point into the
-// parser's document and are valid until the parser's next parse.
+// JSON that Subak makes. All readers of Kubernetes objects use it.
+//
+// A value points into the parser's document, and is valid until the parser's next parse. A member
+// of the wrong type counts as absent, because the API server has validated its objects against
+// their schema.
+//
+// member() searches an object from its start, so use it only for a fixed number of names. Use
+// Members to look up names that come from users or other programs. Then the work stays linear in
+// the length of the text, up to a logarithm.
 // Threads: any, but each document belongs to one thread.
 #pragma once
 

@@ -1,5 +1,6 @@
 // Reads the user name by which the API server knows Subak, from its answer to a SelfSubjectReview
-// (k8s.io/api authentication/v1, Kubernetes 1.28 and later).
+// (k8s.io/api authentication/v1, Kubernetes 1.28 and later). The webhook trusts requests of this
+// user.
 // Threads: any; a pure function.
 #pragma once
 

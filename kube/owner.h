@@ -1,7 +1,10 @@
 // Reads the objects that make pods, such as Job, JobSet and PyTorchJob, and the groups that pods
-// name, such as PodGroup. Even before the pods exist, these objects say how many pods there will
-// be, and which of them start together. The reader decides nothing. kube/owners/kinds.h has the
-// kinds, and kube/owners/reader.h the sources of their field names.
+// name, such as PodGroup. These objects are called owners here. Even before the pods exist, an
+// owner says how many pods there will be, and which of them start together. The edge, which watches
+// a cluster, uses the reader; it decides nothing. Subak may park an owner: it suspends the owner
+// until the turn of its pods. A parked owner has the annotation names::kSuspendedBy with the value
+// names::kParked, called its mark here. kube/owners/kinds.h has the kinds, and kube/owners/reader.h
+// the sources of their field names.
 // Threads: any; pure functions.
 #pragma once
 
@@ -50,7 +53,8 @@ struct OwnerRole {
   PodShape shape;
   // True: the pods claim devices (DRA). The owner does not say whether these are GPUs.
   bool claims = false;
-  // The gang size that the template or the owner states. 0: neither states one.
+  // The number of pods that start together, as the template or the owner states it. 0: neither
+  // does.
   std::uint32_t stated = 0;
   // The name of a gang that the template states (named_gang()). Empty: it states none.
   std::string gang;
@@ -83,8 +87,8 @@ struct OwnerRecord {
   Together together = Together::kNone;
   // True: the owner's roles start one after the other.
   bool in_order = false;
-  // True: the workers are created only when the leader is ready. So Subak holds GPUs for all pods
-  // when the leader starts.
+  // True: the workers are created only when the leader is ready. So Subak must hold GPUs for all
+  // pods when the leader starts.
   bool leader_first = false;
   // True for a JobSet with exclusive topology. In each of its jobs, one pod is created first, and
   // the other pods only when the first pod has a node.

@@ -1,4 +1,6 @@
-// The kinds of objects that say how many pods start together.
+// The kinds of objects that make pods or say how many of them start together: controllers such as
+// Job and JobSet, and groups such as PodGroup. kube/owner.h reads them.
+// Threads: any; plain values.
 #pragma once
 
 #include <array>
@@ -9,7 +11,8 @@
 
 namespace subak {
 
-// `names` has a name of its own for each kind. kube/owners/kinds.h has the Kubernetes spelling.
+// Each kind has a name of its own in `names`, because Kubernetes has several kinds PodGroup.
+// kube/owners/kinds.h has the Kubernetes spelling.
 enum class OwnerKind : std::uint8_t {
   kJob,
   kJobSet,

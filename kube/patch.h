@@ -1,6 +1,6 @@
-// Writes RFC 6902 patches as text. A caller must never add a member to a missing parent: the patch
-// would not apply. If a webhook's patch does not apply, the user's request fails, even with
-// failurePolicy Ignore.
+// Writes JSON patches (RFC 6902) as text, for the webhook and for the release of pods. A caller
+// must never add a member to a missing parent: the patch would not apply. If a webhook's patch does
+// not apply, the user's request fails, even with failurePolicy Ignore.
 // Threads: each PatchWriter belongs to one thread.
 #pragma once
 

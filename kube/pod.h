@@ -1,5 +1,5 @@
-// Reads a Kubernetes pod (or pod template): its resource requests, the keys that people set, its
-// gang, and everything that is wrong or unusual about the pod. The reader decides nothing.
+// Reads a Kubernetes pod or pod template: its resource requests, the keys that people set, its
+// gang, and all that is wrong or unusual. It decides nothing; the webhook and the edges call it.
 //
 // Texts point into the parser's document (kube/json.h). The Pod owns the fields that must outlive
 // the document: shape, gang, mistakes.
@@ -36,7 +36,7 @@ inline constexpr std::string_view kDomainTemplatePrefix = "subak-";
 inline constexpr std::string_view kChannel = "compute-domain.nvidia.com/channel";
 }  // namespace names
 
-// GPU resources beyond NVIDIA's own names that count as whole GPUs ("nvidia.com/pgpu").
+// Resources besides NVIDIA's usual ones that count as whole GPUs ("nvidia.com/pgpu").
 using ExtraGpuResources = std::vector<std::string>;
 
 // Returns the GPU kind of a resource name, else kNone.
@@ -58,7 +58,7 @@ Text find_text(const TextPairs& pairs, Text key);
 // True if the key is present, even with an empty value.
 bool has_key(const TextPairs& pairs, Text key);
 
-// One of Subak's own keys, from a label or an annotation.
+// One of Subak's own keys (subak.gpu/...), from a label or an annotation.
 struct PodKey {
   // The value as written, not yet checked. Empty if the key is absent.
   Text value;
@@ -80,17 +80,17 @@ struct PodKeys {
   PodKey account, user, job, gang_size, rank, time_limit, priority;
   std::array<PodKey, kWishCount> wishes;  // by Wish::place
 
-  // Returns the key of a wish (model/gang_terms.h). PodKey::set is
-  // false for a wish without a key of its own.
+  // Returns the key of a wish, which is what a gang asks for beyond its pods' requests
+  // (model/gang_terms.h). PodKey::set is false for a wish without a key of its own.
   template <class T>
   const PodKey& of(const Wish<T>& wish) const {
     return wishes[wish.place];
   }
 };
 
-// The gang according to the pod itself. A pod of a group without a stated size is alone. The pods
-// of an ordinary Job, Deployment or StatefulSet are no gang, because they would wait for pods that
-// may never come.
+// The gang according to the pod itself: pods that start together. A pod of a group without a stated
+// size is alone. The pods of an ordinary Job, Deployment or StatefulSet are no gang, because they
+// would wait for pods that may never come.
 struct Gang {
   // The gang's name for people: the value of the label subak.gpu/job, or a name from the labels and
   // annotations that the pod's controller sets (its "marks").
@@ -112,7 +112,7 @@ struct Gang {
   bool unsized = false;
   // True: the size comes from the pods' owner, and changes when the owner changes.
   bool size_of_owner = false;
-  // True: the gang is only inferred. If a pod is lost, the other pods continue.
+  // True: only the owner's kind suggests the gang. If a pod is lost, the other pods continue.
   bool replaced_alone = false;
   // True: `size` is the least number of pods, and the gang may have more. The further pods start by
   // themselves once the gang has started.
@@ -242,7 +242,7 @@ struct NearPods {
     // The node of the pod must have the same value of this label as the node of a selected pod.
     std::string key;
     LabelSelector selector;
-    // PodAffinity::group.
+    // A hash of the namespace and the selector (PodAffinity::group).
     std::int64_t group = 0;
   };
   // Another pod counts only if all terms select it.

@@ -1,6 +1,5 @@
-// Reads the position of a pod among the members of its gang from its labels and annotations.
-// Pods with neighbouring ranks communicate most, so the placement search puts them next to each
-// other.
+// Reads the rank of a pod, its position in its gang, from its labels and annotations. Pods with
+// neighbouring ranks communicate most, so the placement search puts them next to each other.
 // Sources:
 //   subak.gpu/rank                                 Subak's own, before all others
 //   leaderworkerset.sigs.k8s.io/worker-index       LeaderWorkerSet: the leader is 0
@@ -25,8 +24,8 @@
 
 namespace subak {
 
-// Returns a number that grows in rank order, perhaps with gaps. -1: the pod's marks do not say its
-// rank.
+// Returns a number that grows in rank order, perhaps with gaps. -1: no label or annotation says the
+// pod's rank.
 std::int32_t rank_of(const Pod& pod);
 
 // Returns the rank of a pod in a gang that Subak's label joins from several groups. `rank`: the

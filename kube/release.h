@@ -1,5 +1,7 @@
-// Opens Subak's gate on a pod with a JSON patch (RFC 6902). The patch pins the pod to its node and
-// removes the gate. Either both happen, or neither.
+// Makes the JSON patch (RFC 6902) that opens Subak's gate on a pod. While a pod has this scheduling
+// gate, kube-scheduler ignores the pod. The patch pins the pod to its node and removes the gate.
+// Either both happen, or neither. The edge, which watches a cluster, sends the patch
+// (server/edge/writes).
 //
 // One patch may do both, because the API server checks the gate of the pod as it was before the
 // patch (kubernetes/kubernetes pkg/apis/core/validation, ValidatePodUpdate). The terms of required
@@ -66,7 +68,7 @@ Result<GatedPod> read_gated_pod(json::Value pod);
 
 // Where the pod goes, for one call of release_patch(). The views must be valid during the call.
 struct Release {
-  // The node of the pod's hold; empty: the cluster's scheduler chooses.
+  // The node on which Subak holds GPUs for the pod; empty: the cluster's scheduler chooses.
   std::string_view node;
   // The text of annotation subak.gpu/status, for people. Long texts are cut.
   std::string_view status;

@@ -21,9 +21,11 @@ struct CertificateBundle {
   std::string ca_pem, cert_pem, key_pem;
 };
 
-// Makes ECDSA P-256 certificates, valid from `now` for limits::kOwnCaMs. The server certificate is
-// for these names: localhost, subak.subak-system.svc, 127.0.0.1, ::1 and `names` (an IP literal
-// becomes an IP name). `now` is the wall clock. The call fails only if OpenSSL fails.
+// Makes ECDSA P-256 certificates, valid from kClockSlackMs before `now` until limits::kOwnCaMs
+// after it. `now` is the wall clock. The server certificate is for these names: localhost,
+// subak.subak-system.svc, 127.0.0.1, ::1 and `names`. An IP literal in `names` becomes an IP name.
+// Other names with one of the characters , ; : or a blank are left out. The call fails only if
+// OpenSSL fails.
 Result<CertificateBundle> make_certificate_bundle(const std::vector<std::string>& names,
                                                   TimeMs now);
 

@@ -1,6 +1,6 @@
-// Reads the webhook's certificate from files, and replaces it by a new one while the webhook
-// serves. CertificateStore watches the files. If no files are configured, net/self_signed.h makes
-// them.
+// Reads the certificate of a listener from files, and replaces it by a new one while the listener
+// serves. CertificateStore watches the files; the listener polls it (net/listener.h). If no files
+// are configured, net/self_signed.h makes them.
 // Threads: any thread may read a CertificateStore while one thread polls it.
 #pragma once
 
@@ -45,7 +45,7 @@ Result<std::string> read_text(const std::string& file);
 // PEM, or has the key of another certificate.
 Result<TlsMaterial> load_tls(const std::string& cert_file, const std::string& key_file);
 
-// Has the pair of certificate and key that is in use. The store changes to a new pair on disk once
+// Owns the pair of certificate and key that is in use. The store changes to a new pair on disk once
 // both files are complete and match. Until then it uses the old pair, and calls `on_error` once for
 // each change of the files.
 class CertificateStore {

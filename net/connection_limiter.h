@@ -1,6 +1,8 @@
 // The connection limits of one listener (class `ConnectionLimiter`): a total, a number per address,
 // and connections reserved for the service's own probes (docs/design/0016). The limiter only
-// counts. When a limit is reached, the listener chooses the connection to close.
+// counts.
+// The listener (net/listener.h) asks the limiter about each new connection. When a limit is
+// reached, the listener chooses the connection to close.
 // Threads: any.
 #pragma once
 
@@ -88,8 +90,9 @@ class ConnectionLimiter {
   // Records that the connection has ended. `entered`: the answer of ask(). `evicted`: evict() was
   // called for the connection.
   void left(const Peer& peer, Answer entered, bool evicted);
-  // Frees the slot of a connection that the listener is about to close. If too many evicted
-  // connections have not ended yet, it returns false and frees nothing.
+  // Frees the slot of a connection that the listener is about to close for a new one. If
+  // limits::kMaxLeavingConnections evicted connections have not ended yet, it returns false and
+  // frees nothing.
   bool evict(const Peer& guest);
   // True if so many evicted connections are still closing that evict() would return false. A new
   // connection then waits in the kernel's queue until one of the evicted connections has ended.
@@ -97,8 +100,9 @@ class ConnectionLimiter {
   // Counts a new connection that was closed at once.
   void refused() { ++counters_.refused; }
 
-  // Expects a connection that this process will make from the address and port `own`. The process
-  // has bound this port, so no other peer can connect from it.
+  // Announces a connection that this process will make to its own listener. `own` has the address
+  // and port of the connecting socket. The process has bound this port, so no other peer can
+  // connect from it.
   void expect(const Peer& own);
   // Stops expecting the connection from the address and port `own`. Returns true if the connection
   // has arrived.

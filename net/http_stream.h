@@ -1,6 +1,7 @@
 // The body of an answer that a producer sends in parts, such as server-sent events (class
-// `HttpStream`). The producer may send a part at any time. The listener writes the parts to the
-// connection in their order.
+// `HttpStream`). The producer may send a part at any time. The listener (HttpResponse::stream of
+// net/listener.h) writes the parts to the connection in their order.
+// Threads: any.
 #pragma once
 
 #include <cstddef>
@@ -13,7 +14,7 @@
 
 namespace subak {
 
-// One stream. The producer and the connection share it. Threads: any.
+// One stream. The producer and the connection share it.
 class HttpStream {
  public:
   // A part of the body. Several streams may share one part, so a text for many readers exists once.

@@ -1,17 +1,17 @@
-// A small HTTP/1.1 server, with TLS or without. The server supports keep-alive and pipelining, and
-// bounds each request, each wait and the number of connections. listener.cc uses Asio and Beast,
-// but other files do not see these libraries.
+// A small HTTP/1.1 server, with TLS or without, for the webhook, the console and the metrics. The
+// server supports keep-alive and pipelining, and bounds each request, each wait and the number of
+// connections. listener.cc uses Asio and Beast, but callers do not see these libraries.
 //
-// Limits (core/limits.h), and what happens beyond each limit:
+// Limits (core/limits.h, or ListenerOptions), and what happens beyond each limit:
 //   kMaxHttpHeaderBytes   431 and close
-//   kMaxReviewBytes       of a body: reads the body, drops it and answers 400; the connection stays
+//   max_body_bytes        of a body: reads the body, drops it and answers 400; the connection stays
 //                         open
 //   kMaxHttpDrainBytes    of a body: 400 and close
 //   kHttpReadMs           to read a request: closes the connection
 //   kHttpIdleMs           between requests: closes the connection
 //   kMaxHttpConnections, kMaxHttpConnectionsPerPeer (of one address)
-//                         closes the connection that waits longest for a complete request. If no
-//                         connection waits for one, closes the new connection
+//                         closes the connection that has waited longest for its peer or for the
+//                         next part of a stream. If there is none, closes the new connection
 // Bytes that are not HTTP: 400 and close.
 //
 // Threads: any thread may serve any connection, so a slow request occupies one thread and delays

@@ -1,4 +1,6 @@
-// The client's part of Listener::probe(). Private to net.
+// The client's part of Listener::probe(), by which a process tests its own listener. Private to
+// net.
+// Threads: any; the call blocks for at most `patience`.
 #pragma once
 
 #include <optional>
@@ -8,9 +10,9 @@
 
 namespace subak {
 
-// Sends one GET of "/" over a connected socket, which the caller still owns. Returns what was
-// wrong, or nothing if any HTTP answer came within `patience`. It does not verify the certificate,
-// because the peer is this process.
+// Sends one GET of "/" over the connected socket `fd`, with TLS if `tls` is true. The caller still
+// owns the socket. Returns what was wrong, or nothing if any HTTP/1.1 answer came within
+// `patience`. It does not verify the certificate, because the peer is this process.
 std::optional<std::string> ask_http(int fd, bool tls, DurationMs patience);
 
 }  // namespace subak

@@ -1,4 +1,6 @@
-// The connections behind listener.h. Private to listener.cc, the only file that includes Beast.
+// One HTTP connection of a Listener (listener.h): it reads requests, calls the handler and writes
+// the answers. Private to listener.cc, so that only this file compiles Beast.
+// Threads: public functions any; all others run on the session's strand, one at a time.
 #pragma once
 
 #include <sys/socket.h>

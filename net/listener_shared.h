@@ -1,5 +1,6 @@
-// The state that the connections of listener.h share, and the actions of the control thread on all
-// connections. Private to listener.cc and listener_probe.cc.
+// The state that the connections of a Listener share, and the actions of its control thread on all
+// connections: it closes those that are too slow, or must make room. Private to listener.cc,
+// listener_session.h and listener_probe.cc.
 #pragma once
 
 #include <boost/asio/basic_waitable_timer.hpp>

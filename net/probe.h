@@ -1,6 +1,7 @@
-// Lets a service test its own listener, over a real connection to the listener's real socket. If
-// this process has no free socket for the probe, the result says so and does not blame the
-// listener.
+// Lets a service test its own listener, over a real connection to the listener's real socket.
+// Listener::probe() uses it. If this process has no free socket for the probe, the result says so
+// and does not blame the listener.
+// Threads: any; the call blocks.
 #pragma once
 
 #include <cstdint>

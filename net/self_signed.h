@@ -1,6 +1,6 @@
-// The CA and the pair (certificate and key) that the service makes by itself, and their renewal.
-// The service makes the next CA long before the old CA expires. The service changes to the next
-// CA's pair once clients have had time to trust both CAs.
+// The CA and the pair (certificate and key) that the service makes by itself if none is configured,
+// and their renewal. The service makes the next CA long before the old CA expires. It changes to
+// the next CA's pair once clients have had time to trust both CAs.
 //
 // In the folder, tls.crt and tls.key are the pair in use. ca.crt has the CA of this pair. The file
 // ca.crt also has the next CA, or the previous CA while that is valid. next.crt and next.key are

@@ -1,4 +1,5 @@
-// An IP address and a port in the form that system calls take.
+// An IP address and a port in the form that system calls take, for code that uses sockets without
+// Asio, such as net/probe.h.
 // Threads: any; plain values.
 #pragma once
 

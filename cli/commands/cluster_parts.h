@@ -1,4 +1,4 @@
-// The parts that several cluster commands share. Threads: one at a time.
+// The parts that several commands of `subak cluster` share. Threads: one at a time.
 #pragma once
 
 #include "cli/command.h"

@@ -1,4 +1,5 @@
-// The changes that an import of nodes makes to its cluster. Threads: one at a time.
+// The changes that `subak cluster import`, an import of nodes from a file, makes to its cluster.
+// Threads: one at a time.
 #pragma once
 
 #include <string>

@@ -1,4 +1,4 @@
-// The parts that several job commands share. Threads: one at a time.
+// The parts that several commands of `subak job` share. Threads: one at a time.
 #pragma once
 
 #include "cli/command.h"

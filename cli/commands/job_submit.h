@@ -1,4 +1,5 @@
-// Makes the gang of `job submit` from its flags. Threads: one at a time.
+// Makes the gang of `subak job submit`, the pods that start together, from the flags. Threads: one
+// at a time.
 #pragma once
 
 #include <array>
@@ -40,8 +41,9 @@ struct PodFlags {
 // form that the flag wants.
 void put_pod_flags(const PodFlags& flags, v1::PodShape* shape);
 
-// The values of the flags for a gang's wishes (model/gang_terms.h), one for each wish that has a
-// flag. Empty, 0 and false mean that the user did not give the flag.
+// The values of the flags for a gang's wishes, one for each wish that has a flag. A wish is what a
+// gang asks for beyond the requests of its pods, such as a topology (model/gang_terms.h). Empty, 0
+// and false mean that the user did not give the flag.
 class WishFlags {
  public:
   // Return the variable in which the parser stores the value of this wish's flag.

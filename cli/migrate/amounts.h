@@ -1,4 +1,5 @@
-// Amounts of GPUs of a migration, and their text in an account file. Threads: any; pure functions.
+// Amounts of GPUs that a migration from Slurm or Kueue found, and their text in an account file.
+// Threads: any; pure functions.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,6 @@
-// Priority classes from Slurm's QOS and from Kueue's WorkloadPriorityClasses. Threads: any.
+// Makes Subak's priority classes from Slurm's QOS and from Kueue's WorkloadPriorityClasses. The
+// readers of both call it.
+// Threads: any; pure functions.
 #pragma once
 
 #include <cstdint>

@@ -6,7 +6,8 @@
 //   Account - 'ml':Description='machine learning':Fairshare=30:GrpTRES=gres/gpu=64
 //
 // The reader accepts what `sacctmgr load` accepts: comments and blank lines, names without quotes,
-// fields in any order, += and -=, and a colon at the end. It interprets no field.
+// fields in any order, += and -=, and a colon at the end. It interprets no field; slurm_tree.h
+// does.
 // Threads: one at a time.
 // Source: SchedMD, the manual page sacctmgr(1), section "FLAT FILE DUMP AND LOAD".
 #pragma once

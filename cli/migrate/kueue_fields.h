@@ -14,13 +14,15 @@ enum class KueueUse {
   kNone,  // no equivalent: reported, unless the value is in `same`
 };
 
+// One row of the table.
 struct KueueField {
   // The kind of the object: "ClusterQueue".
   std::string_view kind;
   // The path within the spec: "preemption.borrowWithinCohort.policy".
   std::string_view path;
   KueueUse use = KueueUse::kNone;
-  // For kNone: the values that are not reported, since nothing is lost, with "|" between them.
+  // For kNone: the values that are not reported, since nothing is lost, with "|" between them:
+  // "Borrow|MayStopSearch".
   std::string_view same;
   // For the report: what Subak does instead, or what to do.
   std::string_view todo;

@@ -1,4 +1,5 @@
 // Reads Kueue's objects from YAML or JSON: manifests, or the output of `kubectl get -o yaml`.
+// kueue_tree.h turns them into accounts.
 // Threads: any; pure function.
 #pragma once
 
@@ -37,6 +38,7 @@ struct KueueNode {
   std::string within_queue = "Never";
 };
 
+// A LocalQueue: its name, its namespace and the ClusterQueue that it names.
 struct KueueLocalQueue {
   SourceLine at;
   std::string name, ns, queue;

@@ -1,5 +1,6 @@
-// The tree of accounts that a reader found in files of another queue manager, and all things in
-// these files that Subak has no equivalent for. Threads: any; plain values.
+// The result of `subak migrate tree`: the tree of accounts that a reader found in files of Slurm or
+// Kueue, and all things in these files that Subak has no equivalent for. Threads: any; plain
+// values.
 #pragma once
 
 #include <cstddef>

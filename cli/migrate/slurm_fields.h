@@ -28,6 +28,7 @@ enum class SlurmUse {
   kRemark,       // a text for people: a comment of the account's row
 };
 
+// One row of the table.
 struct SlurmField {
   // The name as `sacctmgr dump` writes it. Case does not matter.
   std::string_view name;

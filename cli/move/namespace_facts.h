@@ -1,4 +1,5 @@
-// Reads what Kueue and Subak have in one namespace. These functions need only an API server.
+// Reads what Kueue and Subak have in one namespace, for `subak migrate --namespace`
+// (namespace_move.h). These functions need only an API server.
 // Threads: one at a time.
 #pragma once
 
@@ -13,7 +14,7 @@
 
 namespace subak::cli {
 
-// Annotation of a LocalQueue that `subak migrate namespace` holds: its stopPolicy before.
+// Annotation of a LocalQueue that `subak migrate --namespace` holds: its stopPolicy before.
 inline constexpr std::string_view kPolicyBefore = "subak.gpu/stop-policy-before";
 // Label of an owner or a pod: the LocalQueue in which Kueue queues it.
 inline constexpr std::string_view kQueueName = "kueue.x-k8s.io/queue-name";
@@ -65,7 +66,7 @@ struct MovingNamespace {
   // Workloads of Kueue that are admitted and have not finished, as "Job/train".
   std::vector<std::string> running;
   std::size_t waiting_workloads = 0;
-  // Owners with a mark of Kueue or of Subak, and owners that Subak suspended.
+  // Owners with a label or an annotation of Kueue or of Subak, and owners that Subak suspended.
   std::vector<WaitingOwner> owners;
   // Pods with the gate of Kueue, and pods with the gate of Subak.
   std::vector<GatedPod> of_kueue, of_subak;

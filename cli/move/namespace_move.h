@@ -1,6 +1,6 @@
-// Moves a namespace from Kueue to Subak and back, step by step. A caller may repeat each step: a
-// step changes only objects that are not in the wanted state yet. These functions need only an API
-// server.
+// Moves a namespace from Kueue to Subak and back, step by step (`subak migrate --namespace`). A
+// caller may repeat each step: a step changes only objects that are not in the wanted state yet.
+// These functions need only an API server.
 // Threads: one at a time.
 #pragma once
 

@@ -1,4 +1,6 @@
-// The plan of the fleet for people: lines for a terminal, a table of jobs, an SVG drawing.
+// The plan of the fleet for people, as `subak plan` shows it: lines for a terminal, a table of
+// jobs, an SVG drawing. The plan says which jobs have which GPUs at which time. A row is an NVLink
+// domain or several; a lane is the part of a row that belongs to one job.
 // Threads: any; the functions have no shared state.
 #pragma once
 

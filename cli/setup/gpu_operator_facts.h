@@ -92,7 +92,7 @@ struct GpuOperatorFacts {
 void take_operator_node(json::Value node, GpuOperatorFacts& facts);
 
 // Reads the other objects of the operator. A cluster without the operator's kinds has none.
-// `unread` gets the kinds that the caller may not read.
+// `groups`: the API groups of the server. `unread` gets the kinds that the caller may not read.
 void read_gpu_operator(KubeCaller& api, const std::set<std::string>& groups,
                        GpuOperatorFacts& facts, std::vector<std::string>& unread);
 

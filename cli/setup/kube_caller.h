@@ -1,4 +1,5 @@
-// Calls to an API server, one after the other, for interactive commands. Threads: one at a time.
+// Calls to a Kubernetes API server, one after the other, for commands that work on a cluster
+// directly, such as `subak preflight`. Threads: one at a time.
 #pragma once
 
 #include <functional>
@@ -44,8 +45,9 @@ class KubeCaller {
                             const std::function<void(json::Value)>& each);
 };
 
-// Opens the kubeconfig `path`. `context`: the context to use; empty: the file's current context. An
-// error names the wrong field of the kubeconfig.
+// Returns a caller with the credentials of the kubeconfig `path`. `context`: the context to use;
+// empty: the file's current context. kNotFound: the file does not exist. Other errors name the
+// wrong field of the kubeconfig.
 Result<std::unique_ptr<KubeCaller>> open_kube(const std::string& path, const std::string& context);
 
 // Returns the error of an unsuccessful call, with the server's message. kNotFound: there is no such

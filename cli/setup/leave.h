@@ -1,6 +1,7 @@
-// Removes Subak from a cluster: finds Subak's objects and removes them, so that no pod waits for
-// ever. These functions need only an API server, because the service may no longer run. Threads:
-// one at a time.
+// Removes Subak from a cluster (`subak uninstall`): finds Subak's objects and removes them, so that
+// no pod waits for ever. These functions need only an API server, because the service may no longer
+// run.
+// Threads: one at a time.
 #pragma once
 
 #include <functional>
@@ -30,8 +31,8 @@ struct QueuedPod {
 struct SuspendedOwner {
   // The path of the object at the API server.
   std::string path;
-  // True: the owner waits for its turn, because Subak parked it or revoked the hold of its job.
-  // False: a user cancelled the job, and the owner stays suspended.
+  // True: the owner is suspended only until the turn of its job. False: a user cancelled the job,
+  // and the owner stays suspended.
   bool taken_back = false;
   // metadata.creationTimestamp, as the API server writes it.
   std::string created;
@@ -70,10 +71,10 @@ std::optional<Error> forget_namespace(KubeCaller& api, const std::string& name);
 std::optional<Error> release_pod(KubeCaller& api, const QueuedPod& pod);
 // Deletes a pod. Call it only for a pod that no owner creates again.
 std::optional<Error> delete_pod(KubeCaller& api, const QueuedPod& pod);
-// Removes Subak's mark from the owner. If `taken_back` is set, also ends the suspension, so that
-// the owner creates its pods again.
+// Removes the annotation names::kSuspendedBy from the owner. If `taken_back` is set, also ends the
+// suspension, so that the owner creates its pods again.
 std::optional<Error> resume_owner(KubeCaller& api, const SuspendedOwner& owner);
-// Returns the owners that have Subak's mark now.
+// Returns the owners that have the annotation names::kSuspendedBy now.
 Result<std::vector<SuspendedOwner>> suspended_owners(KubeCaller& api);
 // Returns the pods that have Subak's gate now.
 Result<std::vector<QueuedPod>> queued_pods(KubeCaller& api);

@@ -1,6 +1,6 @@
-// The manifests that install Subak in a cluster. The manifests are the files of deploy/kubernetes
-// with the values of the cluster filled in. The program contains these files. Threads: any; pure
-// functions.
+// The manifests that install Subak in a cluster, as `subak install` prints them. They are the files
+// of deploy/kubernetes with the values of the cluster filled in. The program contains these files.
+// Threads: any; pure functions.
 #pragma once
 
 #include <array>

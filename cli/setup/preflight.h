@@ -1,5 +1,5 @@
-// Finds objects in a cluster that conflict with Subak or prevent Subak's work. read_cluster() reads
-// the cluster. judge() is a pure function that makes the findings.
+// Finds objects in a cluster that conflict with Subak or prevent Subak's work (`subak preflight`).
+// read_cluster() reads the cluster. judge() is a pure function that makes the findings.
 //
 // Sources:
 // - kubernetes/kubernetes pkg/quota/v1/evaluator/core/pods.go (a quota counts pods that wait),

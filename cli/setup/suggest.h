@@ -1,5 +1,6 @@
-// Suggests a first account tree from a cluster's namespaces, as a file for `subak account apply`.
-// read_namespaces() reads the cluster. suggest() is a pure function that writes the file.
+// Suggests a first account tree from a cluster's namespaces, as a file for `subak account apply`
+// (`subak account suggest`). read_namespaces() reads the cluster. suggest() is a pure function that
+// writes the file.
 // Threads: one at a time.
 #pragma once
 

@@ -29,8 +29,8 @@ struct AccountWish {
 
 // True if the name is a limit on jobs in a list of limits: "jobs", "queued", "time", "gpu-minutes".
 bool is_job_limit(const std::string& name);
-// Fills in the request's account and mask. Throws Failure (usage), with `where` before the field's
-// name.
+// Fills in the request's account, and the mask of the fields that it sets. Throws Failure (usage)
+// for a text that it cannot read, with `where` before the field's name.
 void put_wish(const AccountWish& wish, const std::string& where, v1::UpdateAccountRequest* request);
 
 // One field of an account with its text.

@@ -1,5 +1,7 @@
 // Failure, the unsuccessful end of a command: two lines for people and an exit code for scripts.
-// Commands throw it, and run_cli() catches it.
+// Commands throw it, and run_cli() catches it. "Throws Failure (usage)" in other headers means exit
+// code kExitUsage.
+// Threads: any; plain values.
 #pragma once
 
 #include <string>

@@ -12,7 +12,7 @@ namespace subak::cli {
 std::vector<std::string> nearest(const std::string& word, const std::vector<std::string>& known);
 // Returns "did you mean a, b or c?"; without names, an empty text.
 std::string did_you_mean(const std::vector<std::string>& names);
-// Returns "a, b, c". It shows at most `most` names, and then "... and 7 more".
+// Returns "a, b, c", or "a, b and 7 more" if there are more than `most` names.
 std::string some_of(const std::vector<std::string>& names, std::size_t most);
 
 }  // namespace subak::cli

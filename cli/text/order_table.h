@@ -1,5 +1,5 @@
-// The positions of the first waiting jobs in the order, before and after a change. Threads: one at
-// a time.
+// The positions of the first waiting jobs in the order of the queue, before and after a change of
+// shares or of the policy. The commands that make such edits show them. Threads: one at a time.
 #pragma once
 
 #include <ostream>

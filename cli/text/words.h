@@ -31,7 +31,7 @@ std::string amounts_text(const Amounts& amounts);
 void set_amounts(const std::string& text, const std::string& flag, Amounts* out);
 // Returns "16", "0.5".
 std::string gpus_text(std::int64_t milligpu);
-// Returns the GPUs in use: "12", or "12 (4 over)" if 4 of these GPUs no longer exist.
+// Returns the GPUs in use: "12", or "12 (4 over)" if jobs hold 4 GPUs more than exist.
 std::string in_use_text(std::int64_t allocated, std::int64_t overcommitted);
 // Returns milli-GPUs: 500 for "0.5". Throws Failure (usage).
 std::int64_t milligpu_of(const std::string& text, const std::string& flag);

@@ -1,6 +1,10 @@
 // The records that the engine returns: outcomes of inputs, and rows of jobs, accounts, nodes and
-// the queue as reads show them. All records are copies that the caller owns. All times are by the
-// engine's clock.
+// the queue as reads show them. The API, the metrics and the console show them. All records are
+// copies that the caller owns. All times are by the engine's clock.
+// Words: an attempt is one try of a job to start, from its holds to its end. A hold is GPUs on a
+// node that Subak gives to a pod before the pod is bound. A rank is the number of a pod in its
+// gang. A leaf is the account that a job counts for: its user, or its account if the job names no
+// user.
 // Threads: any.
 #pragma once
 
@@ -34,8 +38,8 @@ struct ClusterModes {
   std::vector<NamespaceMode> namespaces;
 };
 
-// The answer to the caller of an input. If the engine refuses the input, `error` is set and the
-// only fact is EditRefused.
+// The answer to the caller of an input. If the engine refuses the input, `error` is set. A refused
+// edit changes nothing. The fact EditRefused records it, unless it only validates.
 struct Reply {
   // One account of an edit of several accounts. A created account has no `before`, and a removed
   // account has no `after`. `revision`: as Reply::revision.
@@ -77,9 +81,11 @@ struct Reply {
 // `effects` are the commands that follow from the facts. Send them only after the facts are
 // durable.
 struct ApplyOutcome {
-  // The facts. Empty if the input changed nothing, for example because it is a repeated request.
+  // The facts. Empty if nothing changed, for example because the input is a repeated request. Facts
+  // that were due by now, such as the end of a day, come before those of the input.
   std::vector<Fact> facts;
-  // The effects of the jobs that the input concerned. A job that needs no effect has none.
+  // The effects of the jobs that the input concerned: commands to clusters, such as to open a gate.
+  // A job that needs no effect has none.
   std::vector<Effect> effects;
   // The reply. Show it to the caller only after the facts are durable.
   Reply reply;
@@ -102,7 +108,8 @@ struct PodRow {
   std::string uid, name;
   PodState state = PodState::kWaiting;
   PodGate gate = PodGate::kOpen;
-  // The GPUs that the pod holds. A slot without a node means that the pod holds no GPUs.
+  // The slot of the pod: its node, and the GPUs of that node that the pod holds. A slot without a
+  // node means that the pod holds no GPUs.
   PodSlot slot;
   // The start of the pod's next ledger row. From this time on, its GPUs are not charged yet.
   TimeMs since_ms = 0;
@@ -125,7 +132,7 @@ struct JobRow {
   // The GPUs that the job's pods hold now. If the pods hold no GPUs: the least that the request can
   // cost.
   MilliGpu milligpu = 0;
-  // Among the jobs of one leaf, the job with the highest number comes first.
+  // Among the waiting jobs of one leaf, the job with the highest number comes first.
   std::int32_t priority = 0;
   // The priority class that the job named. Empty: the job named no class, or the class is gone.
   std::string priority_class;
@@ -140,12 +147,13 @@ struct JobRow {
   // state incomplete: the job is done unless a pod comes by then. In the state paused: the job is
   // queued again at that time.
   TimeMs until_ms = 0;
-  // When the cluster refused to end one of the job's pods. 0: the cluster did not refuse.
+  // When the cluster refused to evict one of the job's pods. 0: the cluster did not refuse.
   TimeMs end_refused_ms = 0;
   // The number of the job's current or last attempt, from 1. 0: there was no attempt.
   std::uint32_t attempt = 0;
   // When the GPUs that the job holds are expected to be free. The time follows from the job's time
-  // limit, or else from the policy's default. 0: the job holds nothing, or the end is not known.
+  // limit, or else from a default time limit or a hard budget. 0: the job holds nothing, or the end
+  // is not known.
   TimeMs planned_end_ms = 0;
   // For a queued job with reserved nodes: its latest start. 0: the job has no reservation, or the
   // start is not known. A promised start follows from time limits, and moves later only for a
@@ -162,7 +170,7 @@ struct JobRow {
     std::uint32_t times = 0;
   };
   StartMoved start_moved;
-  // How often the job's attempt ran beyond its planned end.
+  // How often the job's attempt reached a planned end and still held GPUs.
   std::uint32_t overruns = 0;
   // True: the cluster's scheduler refused the job (reason Unschedulable).
   bool refused = false;
@@ -172,7 +180,8 @@ struct JobRow {
   struct Limit {
     // True: Subak asks the job to end after its time limit.
     bool enforced = false;
-    // True: planning does not rely on the time limit (state::trusts_limit, docs/design/0061).
+    // True: reservations do not rely on the time limit, because this job or similar jobs overran
+    // theirs (state::trusts_limit, docs/design/0061).
     bool distrusted = false;
   };
   Limit limit;
@@ -187,9 +196,10 @@ struct JobRow {
   };
   // What is known of the owners of the job's pods.
   struct Owners {
-    // Whether the job's pods wait for their owner to be resumed.
+    // Whether Subak keeps the owner of the job's pods suspended, so that the pods do not exist yet.
     Parking parking = Parking::kNone;
-    // nullopt: the job has no workload, or has ended.
+    // The job's workload: the object that creates the pods of this job and of others, such as a
+    // Deployment. nullopt: the job has no workload, or has ended.
     std::optional<Siblings> siblings;
   };
   Owners owners;
@@ -209,7 +219,7 @@ struct JobRow {
   std::vector<PodRow> pods;
 };
 
-// Why GPUs beyond quota cannot be reclaimed: the job that holds them is never asked to end.
+// Why jobs within quota cannot reclaim GPUs: Subak never asks the job that holds them to end.
 enum class Unrecallable : std::uint8_t {
   // Subak never admitted the job.
   kForeign,
@@ -251,15 +261,15 @@ struct AccountRow {
   double surplus_gpu_seconds = 0;
   // The exact usage without decay.
   GpuTime usage_total;
-  // `held`: GPUs on hold for pods that are not bound. `running`: GPUs of bound pods. `queued`: the
-  // least cost of the waiting jobs at or below the account.
+  // `held`: the milli-GPU on hold for pods that are not bound. `running`: the milli-GPU of bound
+  // pods. `queued`: the least milli-GPU that the waiting jobs at or below the account can cost.
+  // `quota`: the account's quota.
   MilliGpu held = 0, running = 0, queued = 0, quota = 0;
   struct Lending {
     // The part of `held` and `running` that the account's quota does not cover; 0 for a user
     // without quota.
     MilliGpu borrowed = 0;
-    // The part of the account's unused quota for which no GPUs are idle, because other accounts
-    // hold them.
+    // The part of the account's unused quota for which no GPUs are idle: other accounts hold them.
     MilliGpu lent = 0;
     // The part of `borrowed` that jobs within quota cannot reclaim, by reason (Unrecallable). The
     // root has the sum over all accounts, and the GPUs of such jobs without an account.
@@ -281,7 +291,8 @@ struct RankStep {
     std::string path;
     // The sibling's part of the complete fleet by shares alone, among all siblings.
     double shares = 0;
-    // The sibling's target now, as a part of the complete fleet, among the siblings with jobs.
+    // The sibling's part of the complete fleet now, among the siblings with jobs. It follows from
+    // the shares, lowered or raised by surplus: past usage that no quota covered.
     double target = 0;
     // The sibling's decayed usage and surplus, in GPU-seconds.
     double usage_gpu_seconds = 0, surplus_gpu_seconds = 0;
@@ -297,15 +308,15 @@ struct RankStep {
   std::vector<Entry> entries;
 };
 
-// Explains why a job waits. For a job that does not wait, only the field `job` is set.
+// Explains why a job or its pods without a rank wait. For other jobs, only the field `job` is set.
 struct Explanation {
   JobRow job;
-  // The position in the queue: 1 is next; 0 means that the job does not wait.
+  // The position in the queue: 1 is next; 0: the job is not queued.
   std::size_t position = 0;
   // All reasons that apply now, in kReasonOrder. The list has at least one reason while the job
   // waits.
   std::vector<Reason> reasons;
-  // The steps from the root down to the job's leaf.
+  // For a queued job: the steps from the root down to the job's leaf.
   std::vector<RankStep> ranking;
   // From this time on, Subak may reserve nodes for the queued job if the job does not fit in its
   // turn. 0: Subak never reserves nodes for the job. `reserved_nodes` has the names of the nodes
@@ -322,7 +333,8 @@ struct CrowdedJob {
   Reason reason;
 };
 
-// One claim as reads show it (docs/design/0084).
+// One claim as reads show it (docs/design/0084). A claim sets GPUs aside for a waiting job. Its
+// victims are the jobs that Subak asks to end, because they hold these GPUs.
 struct ClaimRow {
   // A job that ends for the claim.
   struct Victim {
@@ -339,7 +351,7 @@ struct ClaimRow {
     // passed.
     TimeMs by_ms = 0;
   };
-  // The job that gets the GPUs, and the job's account and user.
+  // The claimant: the waiting job that gets the GPUs. Also its account and user.
   JobId job;
   std::string account, user;
   ProductAmounts amounts;
@@ -368,7 +380,8 @@ struct ShadowRow {
   std::optional<Reason> waits_for;
 };
 
-// The usage of one pod since its last ledger row. The ledger has no row for this usage yet.
+// The usage of one pod that holds GPUs, since the pod's last ledger row. The ledger has no row for
+// this usage yet.
 struct OpenUsage {
   // The leaf of the pod's job.
   AccountId payer;

@@ -1,5 +1,8 @@
 // Which waiting jobs would start if the node pools got more nodes, and how many nodes they need
-// (docs/design/0124). Threads: any; plain values.
+// (docs/design/0124). A node pool is a set of nodes that an autoscaler enlarges or shrinks.
+// plan_growth() makes the result next to each forecast. Explanations, metrics and requests to
+// autoscalers use it. No decision of the engine depends on it.
+// Threads: any; plain values.
 #pragma once
 
 #include <algorithm>
@@ -14,12 +17,14 @@
 namespace subak {
 
 struct Growth {
-  // A pool, and how many nodes it has and should get.
+  // A pool, and how many nodes it has and should get. `least` and `most` are the bounds on its
+  // number of nodes that the policy states.
   struct Pool {
     std::string name;
     ClusterId cluster;
     std::uint32_t least = 0, most = 0;
-    // The number of present nodes. Of these, `starting` nodes are new and do not take pods yet.
+    // The number of nodes that the pool has now. Of these, `starting` nodes are new and do not take
+    // pods yet.
     std::uint32_t present = 0, starting = 0;
     // How many more nodes the pool should get. If `wanted` is above 0, `present + wanted` is at
     // most `most`.
@@ -45,9 +50,9 @@ struct Growth {
   // The last fact that the result includes, and the time of the result.
   std::uint64_t seq = 0;
   TimeMs time_ms = 0;
-  // In the order of the policy.
+  // The pools, in the order of the policy.
   std::vector<Pool> pools;
-  // By id.
+  // The jobs that wait for such nodes, by id.
   std::vector<Job> jobs;
 
   // Returns the entry of a job; nullptr if the job does not wait for nodes. O(log n).

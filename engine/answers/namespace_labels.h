@@ -1,5 +1,6 @@
-// Namespaces that name their account with the label subak.gpu/account. The label counts only
-// if no account names the namespace in its settings (AccountSpec::namespaces).
+// Namespaces that name their account with the label subak.gpu/account. The label counts only if no
+// account names the namespace in its settings (AccountSpec::namespaces). The state has one such map
+// for each cluster, and the View (view.h) shows it to the webhook.
 // Threads: any, because all data is read-only.
 #pragma once
 

@@ -1,7 +1,7 @@
 // The timeline of the fleet from one instant on: running jobs and their ends, idle reserved nodes,
-// and forecast starts. Holds and reservations come from the state. The ends of holds and
-// reservations, and the jobs that start later, are predictions (docs/design/0055). The timeline
-// only informs. All types are plain values.
+// and forecast starts. Engine::plan() computes it for `subak plan` and the console. Holds and
+// reservations come from the state. The ends of holds and reservations, and the jobs that start
+// later, are predictions (docs/design/0055). The timeline only informs. All types are plain values.
 // Threads: any.
 #pragma once
 

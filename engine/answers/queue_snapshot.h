@@ -1,9 +1,9 @@
 // Snapshots of the queue (`QueueSnapshot`): the order of the complete queue at one instant. A
 // `QueueCopy` has the inputs of the order, so that any thread can compute a snapshot.
 //
-// The order of a job depends on the GPUs that the jobs before it would take. So even the position
-// of one job requires the order of all jobs before it. A thread other than the engine's computes
-// the order, and readers use the snapshot (docs/design/0025).
+// A job's position depends on the GPUs that the jobs before it would take. So even the position of
+// one job requires the order of all jobs before it. A thread other than the engine's computes the
+// order, and readers use the snapshot (docs/design/0025).
 #pragma once
 
 #include <cstddef>
@@ -34,8 +34,9 @@ struct OrderAsIf {
   std::vector<std::pair<AccountId, std::int64_t>> shares;
 };
 
-// The queued jobs of workloads that have several of them (model/job.h). The jobs of one workload
-// and one account are a group.
+// The queued jobs of workloads that have several queued jobs. A workload is the Kubernetes object
+// whose pods are several jobs, such as a Deployment. The jobs of one workload and one account are a
+// group.
 struct QueueGroups {
   // The jobs, group by group.
   std::vector<JobId> jobs;
@@ -43,7 +44,7 @@ struct QueueGroups {
   std::vector<std::size_t> ends;
 };
 
-// The order of the queue at one instant. A snapshot is immutable, and takes 12 bytes for each job,
+// The order of the queue at one instant. A snapshot is immutable. It takes 12 bytes for each job,
 // and 8 more for each job of QueueGroups.
 // Threads: any.
 class QueueSnapshot {
@@ -64,8 +65,8 @@ class QueueSnapshot {
   const std::vector<JobId>& order() const { return order_; }
   // The position of a job in the order, from 1. 0: the job did not wait at time_ms(). O(log n).
   std::size_t position(JobId id) const;
-  // `at` is an index in order(). Returns the index of the job of the same group that comes before
-  // the job there, and nearest to it. nullopt: there is none. O(log n).
+  // Returns the index in order() of the nearest earlier job in the group of the job at index `at`.
+  // nullopt: there is none. O(log n).
   std::optional<std::size_t> sibling_before(std::size_t at) const;
 
  private:
@@ -79,10 +80,10 @@ class QueueSnapshot {
   std::vector<std::pair<std::uint32_t, std::uint32_t>> siblings_;
 };
 
-// The inputs of the order at one instant: job classes, account tree and policy. The copy is
-// independent, so the engine continues while another thread computes the order. Reuse one object
-// for all copies, because a new copy then reuses its memory. Freeing the object would fragment the
-// heap and slow down later allocations.
+// The inputs of the order at one instant: the waiting jobs of each account by shape, the account
+// tree and the policy. The copy is independent, so the engine continues while another thread
+// computes the order. Reuse one object for all copies, because a new copy then reuses its memory.
+// Freeing the object would fragment the heap and slow down later allocations.
 // Threads: one at a time.
 class QueueCopy {
  public:

@@ -1,7 +1,8 @@
-// Pods that ask for GPUs, have no node yet and are no Subak jobs, for example in observed
-// namespaces. These pods wait for their cluster's scheduler, and hold no GPUs. Subak decides
-// nothing about these pods before they are bound, and records them only for shadow mode
-// (docs/design/0035). Threads: any, because all data is read-only.
+// Pods that ask for GPUs, have no node yet and are no Subak jobs. For example, their namespace is
+// in mode `observe`. These pods wait for their cluster's scheduler, and hold no GPUs. Subak decides
+// nothing about them before they are bound. Only shadow mode, which shows what mode `enforce` would
+// do, reads them (docs/design/0035).
+// Threads: any, because all data is read-only.
 #pragma once
 
 #include "core/shared_map.h"

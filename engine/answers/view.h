@@ -1,6 +1,7 @@
-// The View: the small, immutable snapshot for other threads. The loop publishes a pointer to a View
-// only when the facts of its batch are durable. So no reader sees data that a crash could undo. A
-// View is const. Successive Views share the parts that did not change.
+// The View: the small, immutable snapshot of the engine's state for other threads. The webhook
+// decides with it, and the metrics and the API read it. The leader's loop publishes a pointer to a
+// View only when the facts that led to it are durable. So no reader sees data that a crash could
+// undo. Successive Views share the parts that did not change.
 // Threads: any, because a View is read-only.
 #pragma once
 
@@ -49,11 +50,11 @@ struct AccountsView {
     std::vector<ProductDemand> borrow_of;
     // The limits besides `limit`. nullptr: the account has none.
     std::shared_ptr<const ExtraLimits> extra = nullptr;
-    // Returns the rules for accounting/quota/entitlement.h, with no GPUs held. The rules have spans
-    // into this row.
+    // Returns the account's rules for the functions of accounting/quota/entitlement.h, as if the
+    // account held no GPUs. The result has spans into this row.
     Rules rules() const;
-    // Returns the rules for each user of the account, for a user who holds no GPUs. `extra` must be
-    // set.
+    // Returns the account's rules for each single user, as if the user held no GPUs. `extra` must
+    // be set (asserted).
     Rules user_rules() const;
   };
   // Live accounts, and users with rules of their own.
@@ -131,7 +132,7 @@ struct LargestNode {
   friend bool operator==(const LargestNode&, const LargestNode&) = default;
 };
 
-// One cluster for the webhook.
+// One cluster for the webhook. Its edge is the program that reports the cluster.
 struct ClusterView {
   ClusterId id;
   std::string name;
@@ -139,17 +140,19 @@ struct ClusterView {
   Mode mode = Mode::kObserve;
   // The namespaces with a mode of their own, by name.
   std::vector<NamespaceMode> namespaces;
-  // True: the cluster's list is complete, so its nodes are known.
+  // True: the edge has reported all objects of the cluster, so its nodes are known.
   bool synced = false;
   // True: the cluster's nodes were imported, and no edge reports them.
   bool owned = false;
   struct Reports {
-    // The newest session; 0: no list ever began.
+    // The number of the newest session of the cluster's edge. A session begins with a list of all
+    // objects. 0: no list ever began.
     std::uint64_t session = 0;
     // The edge has reported all changes of pods up to this time; 0: not known.
     TimeMs seen_until_ms = 0;
-    // The accounts that have QueueSettings::park_after waiting gated pods in the cluster, by id.
-    // Subak parks their new owners. Empty if Subak parks all owners.
+    // The accounts with at least QueueSettings::park_after waiting gated pods in the cluster, by
+    // id. The webhook suspends new owners of their pods, such as Jobs, until their turn. Empty if
+    // `park_after` is 0: the webhook then suspends the owners of all accounts.
     std::vector<AccountId> crowded{};
   };
   Reports reports{};
@@ -167,7 +170,7 @@ struct ClusterView {
   // The largest amounts on one node. All amounts have their default values if the cluster has no
   // GPU node.
   LargestNode largest_node;
-  // The accounts that labels of namespaces name; never null.
+  // The accounts that labels of the cluster's namespaces name; never null.
   std::shared_ptr<const NamespaceLabels> labels;
   // Pods that wait for a node outside Subak. No fact records these pods, so an engine that gets
   // only facts has no such pods.
@@ -181,13 +184,13 @@ struct ClusterView {
 
 // The part of the state that other threads may see, as of one fact.
 struct View {
-  // The last fact that the view includes.
+  // The number of the last fact that the view includes.
   std::uint64_t seq = 0;
   // The time of the last fact or input.
   TimeMs time_ms = 0;
   // A copy of the policy in force.
   Policy policy;
-  // The version of the store. Subak writes no facts of a newer version.
+  // The newest version of facts that Subak may write into its store.
   std::uint32_t fact_version = 1;
   std::shared_ptr<const AccountsView> accounts;
   // The clusters, by id.
@@ -202,8 +205,8 @@ struct View {
   // Returns the cluster of this name; an empty name means the only cluster. nullptr: there is no
   // such cluster.
   const ClusterView* cluster(std::string_view name) const;
-  // Returns the account that names this namespace, or else the account that the namespace's label
-  // names; nullptr if no account and no label names the namespace's account.
+  // Returns the account that names this namespace in its settings, or else the account that the
+  // namespace's label names. nullptr: neither names a live account, or the label names a user.
   const AccountsView::Row* account_of(const ClusterView& cluster, std::string_view ns) const;
   // Returns the number of jobs in a state. Ended jobs count only while the engine remembers them.
   std::size_t count(JobState state) const { return jobs[static_cast<std::size_t>(state)]; }

@@ -1,5 +1,8 @@
-// Steps that the edit of one account and the edit of several accounts share. Private to
-// engine/decide. All functions are pure. Threads: any.
+// Steps that the decisions on edits of accounts share: the edit of one account, of several
+// accounts, and the move of an account. Private to engine/decide. A check returns the error that
+// refuses the edit, or nullopt if the edit may go on.
+// Threads: one at a time; all functions run inside Engine::apply. Only warn_of_promises() changes
+// its decision.
 #pragma once
 
 #include <cstdint>
@@ -48,8 +51,9 @@ class ProductIds {
   std::map<std::string, ProductId> fresh_;
 };
 
-// Checks that the quotas below an account fit into its own quota, and its own quota into that of an
-// account above it. `quota`: the quota of `spec` by product id.
+// Checks that the quotas of the accounts below the edited account fit into its new quota, and that
+// its new quota fits into that of the accounts above it. `quota`: the quota of `spec` by product
+// id.
 std::optional<Error> check_promises(const AccountTree& tree, const AccountSpec& spec,
                                     const std::vector<ProductDemand>& quota);
 
@@ -63,19 +67,20 @@ std::optional<Error> check_budgets(const State& s, const AccountSpec& spec);
 std::optional<Error> check_budgets_of_move(const State& s, AccountId id, AccountId parent,
                                            const std::string& to);
 
-// Checks that no other caller manages the account of this path (accounting/edit/managed_by.h). If
-// another caller manages it and the edit overrides that, the function sets `overrides` to the
-// `managed-by` mark of that caller.
+// The caller of an edit, and whether the edit overrides another manager of the account.
 struct ManagedEdit {
   std::string_view actor;
   bool override_managed = false;
 };
+// Checks that no other caller manages the account of this path (accounting/edit/managed_by.h). If
+// another caller manages it and the edit overrides that, the function sets `overrides` to the
+// `managed-by` mark of that caller.
 std::optional<Error> check_manager(const AccountTree& tree, std::string_view path,
                                    const ManagedEdit& edit, std::string& overrides);
 
-// Adds a warning to the reply if the facts of an edit would end reservations or claims, or move
-// their starts later. In a large state, the function checks nothing, and the warning says so.
-// O(state), but only if there are reservations or claims.
+// Adds a warning to the reply if the facts of an edit would end reservations of nodes or claims on
+// GPUs, or move their starts later. In a large state, the function checks nothing, and the warning
+// says so. O(state), but only if there are reservations or claims.
 void warn_of_promises(Decision& d, const std::vector<fact::Body>& edit);
 
 // Returns why the account cannot be removed; empty: it can. `job`: a job of the account that is not

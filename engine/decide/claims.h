@@ -1,5 +1,9 @@
-// The steps of a pass that deal with claims (docs/design/0084). They make claims in the order of
-// the queue, ask victims to end, and end claims that are no longer valid. Threads: as the pass.
+// The steps of a pass that deal with claims (docs/design/0084). A claim sets GPUs aside for a
+// waiting job, the claimant. Its victims are the jobs that Subak asks to end because they hold
+// these GPUs.
+// The pass (pass.cc) calls these steps: they end claims that are no longer valid, ask victims to
+// end, and make new claims in the order of the queue.
+// Threads: one at a time; all functions run inside Engine::apply.
 #pragma once
 
 #include <optional>
@@ -17,18 +21,19 @@ void end_claims(Decision& d);
 // Ends the claims on this node. Call it before the node changes or is removed, because the claimed
 // slots then become invalid. end_claims_on() may also be called outside a pass.
 void end_claims_on(Decision& d, NodeId node);
-// Asks victims to end as soon as their minimum run is over.
+// Asks each victim to end if its minimum run is over: the time for which no attempt is asked to
+// give GPUs back.
 void ask_victims(Decision& d);
 // Which jobs may get claims.
 enum class Claimants {
   // All jobs that wait. Use this value when the pass has started all jobs that can start.
   kAll,
-  // Jobs of the shapes in PassMemory::blocked, but no job class of PassMemory::claim_tried. Use
-  // this value before a job beyond quota starts. Without it, that job could start on GPUs that a
-  // job earlier in the order would claim next.
+  // Jobs of the shapes in PassMemory::blocked, which found no placement, except the job classes in
+  // PassMemory::claim_tried. Use this value before a job beyond quota starts. Otherwise, that job
+  // could start on GPUs that a job earlier in the order would claim next.
   kBlocked,
 };
-// A job that waits, with a placement.
+// A waiting job, and a placement that it could take now.
 struct Placeable {
   JobId job;
   Placement placement;
@@ -43,9 +48,10 @@ std::optional<Placeable> entitled_before(Decision& d, const state::Job& borrower
                                          derive::ReservedUntil& reserved_until, Work& work);
 // True if the policy and the quotas allow some job to claim.
 bool some_may_claim(const Decision& d);
-// Makes claims for jobs that found no placement in their turn, in the order of the queue. One pass
-// does at most limits::kMaxClaimSteps searches for claims. Returns true if some jobs had no search
-// for this reason.
+// Makes claims for waiting jobs that have a right to GPUs of other jobs, in the order of the queue.
+// One pass does at most limits::kMaxClaimSteps searches for claims. Returns true if the function
+// stopped at this bound, so that further jobs had no search. There are at most limits::kMaxClaims
+// claims.
 bool make_claims(Decision& d, PassMemory& memory, Claimants which);
 
 }  // namespace subak::decide

@@ -1,8 +1,18 @@
 // The decisions: one function for each kind of input, and the steps that several decisions share.
-// Each function reads the state as const, and changes it only through Decision::emit().
-// Decision::tell() changes only the observed reports.
+// decide::apply() (requested.h) calls the function of an input. Each function reads the state as
+// const, and changes it only through Decision::emit(). Decision::tell() changes only the observed
+// reports, which no fact records.
 //
-// Errors: Decision::refuse() refuses an input. The refusal is then the only fact of the input.
+// Words of this file. An *attempt* is one try of a job to start, from its holds to its end. A
+// *hold* (in names: `place`) is GPUs on a node that Subak gives to a pod before the pod is bound. A
+// *rank* is the number of a pod in its gang. A gang is *inferred* if only the kind of the pods'
+// owner suggests that the pods start together; its pods run on if one pod is lost. A pod is
+// *expected* if it does not exist yet, but its owner will create it. A job is *parked* while Subak
+// keeps the owner of its pods suspended until the job's turn. A *shape* is what a pod or a gang
+// requests. An *API job* is one that a user submitted over the API; its *launcher* creates the
+// pods. An *edge* is the program that reports a cluster.
+//
+// Errors: a decision refuses its input with Decision::refuse(), which sets the error of the reply.
 // Threads: one at a time; all functions run inside Engine::apply.
 #pragma once
 
@@ -25,11 +35,11 @@ namespace subak::decide {
 // only for jobs whose inputs have changed. With an empty cache, a pass makes the same decisions,
 // but more slowly.
 struct PassMemory {
-  // Records the fleet's freed_version(shape) at which a shape had no placement; the index is the
-  // shape number. While the version stays the same, the shape still has no placement. A start
-  // changes only the versions of shapes with non-GPU pods. Such a shape may fit after a start:
-  // non-GPU pods leave CPU and memory free for free GPUs, but not for the GPUs that the start has
-  // taken.
+  // Records that a shape had no placement while the fleet had a certain freed_version(shape). This
+  // version rises with each release or node change that may make room for the shape. The index is
+  // the shape number. While the version stays the same, the shape still has no placement. A start
+  // of a job also raises the versions of shapes with non-GPU pods, which must leave CPU and memory
+  // for free GPUs only.
   struct Blocked {
     // The serial of the shape. If the number now belongs to a shape with another serial, the entry
     // is void.
@@ -38,9 +48,10 @@ struct PassMemory {
     std::uint64_t at = 0;
   };
   using BlockedShapes = std::vector<Blocked>;
-  // A rule of an account that stops jobs. If `line` is set, the rule stops one job class: `line` is
-  // a job of the class, and identifies the class while this job has the same request. If `account`
-  // is set, the rule stops all jobs at or below this account that ask for at least `least`.
+  // A rule of an account that stops jobs. If `line` is set, the rule stops one job class: the
+  // waiting jobs of one leaf with the same shape. `line` is a job of the class, and identifies the
+  // class while this job has the same request. If `account` is set, the rule stops all jobs at or
+  // below this account that ask for at least `least`.
   struct BlockedByRule {
     // The job that identifies the class, or else the account. Exactly one of `line` and `account`
     // is set.
@@ -59,8 +70,9 @@ struct PassMemory {
     std::uint64_t fleet = 0, structure = 0, reserved = 0;
     friend bool operator==(const Point&, const Point&) = default;
   };
-  // The versions of the inputs of the last search for promised starts. If none of these versions
-  // has changed, the pass skips the search.
+  // The versions of the inputs of the last search for promised starts, which are the starts of
+  // reservations that follow from time limits. If none of these versions has changed, the pass
+  // skips the search.
   struct StartsPoint {
     // Each number is the version of the input that its name says. Versions are compared only for
     // equality. `grace_ms` and `enforced` are settings of the policy about time limits.
@@ -82,9 +94,10 @@ struct PassMemory {
   Point blocked_by_rule_at;
   // The version of State::reserved_nodes() for which the blocked shapes are valid.
   std::uint64_t reserved_at = 0;
-  // The nodes of finishing gangs for which the blocked shapes are valid.
+  // The nodes of finishing gangs for which the blocked shapes are valid. Some pods of such a gang
+  // have finished, and others still run.
   derive::NodesOfGangs finishing;
-  // The versions of the inputs for which all reserved nodes were last known to take pods.
+  // The versions of the inputs at which all reserved nodes were last known to take pods.
   Point open_at;
   // The versions of the inputs at which no promised start could move to an earlier time.
   StartsPoint pulled_at;
@@ -142,11 +155,11 @@ void decide(Decision& d, const in::GangGone& i);
 void decide(Decision& d, const in::GangSeen& i);
 // parked.cc
 void decide(Decision& d, const in::OwnerSeen& i);
-// The owner of a parked job is no longer suspended. A waiting job then waits for pods, and a
-// starting job for pods that take its holds. Does nothing if the job is not parked.
+// Call it when the owner of a parked job is no longer suspended. A waiting job then waits for pods,
+// and a starting job waits for pods that take its holds. Does nothing if the job is not parked.
 void unpark(Decision& d, JobId id);
-// Call it when no pod of a waiting parked job exists. If pods had come and are gone, the owner will
-// create them again, so the job expects pods with their requests.
+// Call it when no pod of a waiting parked job exists. If pods of the job had come and are gone, the
+// owner will create them again. The job then expects pods with the same requests.
 void expect_again(Decision& d, JobId id);
 // account.cc
 void decide(Decision& d, const in::SetAccount& i);
@@ -172,10 +185,11 @@ void decide(Decision& d, const in::Pass& i, PassMemory& memory);
 
 // --- steps that several subjects share -----------------------------------------------------------
 
-// Returns the error for a missing cluster: no cluster has this name, or the name is empty.
+// Returns the error for an input whose cluster does not exist. `name`: the name in the input; empty
+// if the input names no cluster although there is not exactly one.
 Error no_cluster(const std::string& name);
-// account.cc: checks that the product table has room for these GPU products. Some of them may
-// already have a number.
+// account.cc: checks that the table of GPU products has room for these names. Some of them may
+// already be in it. nullopt: it has room.
 std::optional<Error> check_products(const Fleet& fleet, const std::set<std::string_view>& names);
 // node.cc: returns why the input's session may not report on the input's cluster; nullopt if it
 // may.
@@ -198,18 +212,18 @@ void begin_and_end_drains(Decision& d);
 AccountId leaf_of(Decision& d, AccountId account, const std::string& user);
 
 // life.cc: the end of attempts, and the next state of their jobs.
+//
 // ask_stop() asks the job's pods to end. A job that is already ending gets the new cause. Subak
-// asks again at `until_ms`. 0: Subak asks again at the end of the job's hold, if the job has a
-// hold. If the job has no pods, its attempt ends at once.
+// asks again at `until_ms`. 0: Subak asks again at the deadline that the job has already, if any.
+// If the job has no pods, its attempt ends at once.
 void ask_stop(Decision& d, const state::Job& job, Cause cause, EditStamp by, TimeMs until_ms = 0);
 // Gives up an attempt that cannot continue. give_up() releases the holds of pods whose gate is
-// closed, and of ranks of API jobs whose pod does not exist yet. It asks the job's other pods to
-// end, except for pods that no controller would recreate. If some pods of an inferred gang are
-// already bound, these pods run on, and give_up() only calls part_unbound().
+// closed, and the holds of unbound pods of API jobs. It asks the job's other pods to end, except
+// for pods that no controller would recreate. If some pods of an inferred gang are already bound,
+// these pods run on, and give_up() only calls part_unbound().
 void give_up(Decision& d, JobId id, Cause cause);
-// Ends the hold (the "place") of an unbound pod that cannot use it, and gives up the attempt of the
-// pod's gang. If some pods of an inferred gang are already bound, only this pod leaves the gang
-// (part()).
+// Ends the hold of an unbound pod that cannot use it, and gives up the attempt of the pod's gang.
+// If some pods of an inferred gang are already bound, only this pod leaves the gang (part()).
 void lose_place(Decision& d, JobId id, std::uint32_t rank, Cause cause);
 // Makes an unbound pod of an inferred gang a job of its own, and moves the pod's hold to that job.
 // If the pod has not come yet, the function releases the hold and returns none.
@@ -218,19 +232,20 @@ JobId part(Decision& d, JobId id, std::uint32_t rank);
 // function asks pods with an open gate to end.
 void part_unbound(Decision& d, JobId id, Cause cause);
 // Call it when an inferred gang waits again. Makes the gang smaller by the pods that became jobs of
-// their own, so that the gang does not wait for them.
+// their own (part()), so that the gang does not wait for them.
 void leave_out_apart(Decision& d, JobId id);
-// Ends the attempt if none of its pods has a hold or still has to end. After the end of its
-// attempt, the job waits again or is done.
+// Ends the attempt if it is over: no pod has a hold, and no pod still has to end. The job then
+// waits again or is done. For a job that waits, the function calls settle().
 void finish_if_over(Decision& d, JobId id);
-// Updates a waiting job of pods: pods without a rank take free ranks, and the job is queued if and
-// only if its gang is complete. If no pod is left, the job waits for its controller to recreate the
-// pods, or it ends with `cause`.
+// Updates a waiting job that consists of pods: pods without a rank take free ranks, and the job is
+// queued if and only if may_queue() is true. If no pod is left, the job waits for its controller to
+// recreate the pods, or it ends with `cause`.
 void settle(Decision& d, JobId id, Cause cause = Cause::kVanished);
 // True if the job only has to wait for its turn. For a job of pods this means that all ranks are
-// present and agree, and that the job has an account.
+// present and agree, that the job has an account, and that the account has accepted the job.
 bool may_queue(const state::Job& job);
-// Checks that the gang's request, with this pod at this rank, stays within bounds.
+// Checks that the stored size of the gang's request, with this pod at this rank, stays within
+// bounds. nullopt: it does.
 std::optional<Error> check_gang_bytes(Decision& d, const state::Job& job, std::uint32_t rank,
                                       const PodShape& shape);
 // shared_bounds.cc: return why the account may not have one more waiting job, or one more waiting
@@ -239,9 +254,10 @@ std::optional<Error> check_gang_bytes(Decision& d, const state::Job& job, std::u
 std::optional<Error> queue_is_full(const Decision& d, AccountId account);
 std::optional<Error> too_many_wait(const Decision& d, ClusterId cluster, const PodRecord& pod,
                                    AccountId account, bool joins);
-// Checks that the size of the complete gang's request is within bounds.
+// Checks that a gang's request of this many stored bytes is within bounds. nullopt: it is.
 std::optional<Error> check_bytes(std::size_t of_gang);
-// Assigns jobs to this account: the jobs in its namespaces that have no account.
+// Give an account to jobs that have none: to the jobs in all namespaces of this account, or to the
+// jobs in one namespace of a cluster.
 void assign_jobs(Decision& d, const AccountSpec& spec);
 void assign_jobs(Decision& d, ClusterId cluster, const std::string& ns);
 // Queues the jobs that their accounts had not accepted, in the order of their ids, if the accounts
@@ -251,10 +267,11 @@ void resume_jobs(Decision& d);
 // a limit of an account above it alone. Returns true if it queued a job. O(accounts with such
 // jobs), and O(log jobs) for each job.
 bool accept_jobs(Decision& d);
-// Removes the labels of the cluster's namespaces that are not among `listed`.
+// Forgets the account labels of the cluster's namespaces that are not among `listed`.
 void forget_namespaces(Decision& d, ClusterId id, const std::set<std::string>& listed);
-// Ends a job's holds whose time is over. A hold stays if, for example, no controller would recreate
-// its pod. In this case, a fact records that the time of the hold is over.
+// Call it when the time of a job's holds is over. Releases the holds, or asks their pods to end. A
+// hold stays if, for example, no controller would recreate its pod. A fact then records that the
+// deadline has passed.
 void expire(Decision& d, const state::Job& job);
 // Ends the wait of a job because no pod came in time, or because its pause is over. An incomplete
 // job is then done. A paused job is queued, or incomplete if it lacks pods.
@@ -265,9 +282,9 @@ void end_wait(Decision& d, const state::Job& job);
 // longer. After limits::kMaxRejections rejections within limits::kRejectionsMs the node is unfit
 // for all pods.
 void bar_node(Decision& d, NodeId node, const PodShape& shape, const Rejection& rejection);
-// Before the call, `spec.unfit` has only the cause that the edge reported. If the node is unfit
-// because of rejections, the function adds this cause to `spec.unfit`. Sets `spec.rejects` and
-// `spec.reported_unfit`. For a new node, `node` is 0.
+// Adds to a node's new spec what Subak knows of its rejections. Before the call, `spec.unfit` has
+// only the cause that the edge reported. If the node is unfit because of rejections, the function
+// adds this cause. Sets `spec.rejects` and `spec.reported_unfit`. For a new node, `node` is 0.
 void set_rejections(const Decision& d, NodeId node, NodeSpec& spec);
 // Call it when an operator says that the node is repaired. Drops the backoffs that the node has for
 // all jobs, and its count of rejections. The node is fit again, unless its edge reports a cause.
@@ -285,16 +302,18 @@ void note_refusal(Decision& d, const state::Job& job, std::uint32_t rank, std::s
 // Drops all refusals of the job by the scheduler, and its count of backoffs. A job that is paused
 // because of refusals stays paused.
 void forget_refusals(Decision& d, JobId id);
-// True if the scheduler refused the job and this shape is new to the job: no pod of the job,
-// present or gone, has asked for it.
+// True if the scheduler refused the job, and this shape is new to the job: no pod of the job,
+// present or gone, has had it. A pod with a new shape may fit where the scheduler refused the
+// others.
 bool asks_anew(const Decision& d, const state::Job& job, const PodShape& shape);
 // Call it when the job's request has changed. Drops the job's refusals. If the job is paused
 // because of refusals, the function ends the pause at once.
 void job_changed(Decision& d, JobId id);
-// Ends the job's backoff and resets its count. Node backoffs stay.
+// Ends the job's own backoff after refusals, and resets its count. The job's backoffs on single
+// nodes stay.
 void retry(Decision& d, JobId id);
 // Call it when a node has changed. If the node takes pods, drops the scheduler's refusals on the
-// node, and calls retry() for the jobs of the cluster that the scheduler refused.
+// node, and calls retry() for each job of the cluster that the scheduler refused.
 void forgive_refusals(Decision& d, NodeId node);
 // Ends the node backoffs whose time is over, and deletes old records.
 void end_backoffs(Decision& d);
@@ -313,9 +332,9 @@ bool end_non_gpu_pod(Decision& d, ClusterId cluster, const std::string& uid);
 // Emits the sum of the node's non-GPU pods if it changed and the cluster's list is complete.
 void sum_non_gpu_pods(Decision& d, NodeId node);
 
-// expected.cc: returns a rank of a starting job whose hold is for an expected pod and is enough for
-// this pod. Enough means the same GPUs, and at least the pod's CPU and memory. The function prefers
-// the rank that the pod asks for. nullopt: no rank has such a hold, so the pod has to wait.
+// expected.cc: returns a rank of a starting job with a hold for an expected pod that this pod can
+// take. The hold must be for the same GPUs, and for at least the pod's CPU and memory. The function
+// prefers the rank that the pod asks for. nullopt: no rank has such a hold, so the pod has to wait.
 std::optional<std::uint32_t> kept_place(const Decision& d, const state::Job& job,
                                         const PodRecord& pod);
 // Returns the rank for a pod that joins the job. In a waiting gang, the result is the rank that the
@@ -323,7 +342,7 @@ std::optional<std::uint32_t> kept_place(const Decision& d, const state::Job& job
 // the result is a number after the gang's ranks. The pod then waits there for a free rank. The
 // result may exceed the largest allowed rank.
 std::uint32_t rank_for(const state::Job& job, const PodRecord& pod);
-// Returns fact::PodAdded::order of the pod.
+// Returns the rank that a pod of a gang states, plus 1 (fact::PodAdded::order). 0: it states none.
 std::uint32_t order_of(const PodRecord& pod);
 // Call it for a waiting gang that has all its pods. Orders the gang's ranks by PodRecord::rank.
 // Pods without such a rank come after the others, in order of arrival. The ranks of expected pods
@@ -332,7 +351,8 @@ void order_ranks(Decision& d, JobId id);
 
 // pod.cc: decides the reports about pods on this node that came before the node itself was seen.
 void decide_early(Decision& d, ClusterId cluster, const std::string& node);
-// unmanaged_pod.cc: records whether the pod of the decided input waits outside Subak.
+// unmanaged_pod.cc: if the input is about a pod, records whether this pod waits for a node without
+// being a job of Subak.
 void note_unmanaged(Decision& d);
 
 // seen.cc: returns the account of a pod of this namespace. `said`: the account that the pod's label
@@ -340,12 +360,12 @@ void note_unmanaged(Decision& d);
 // namespace's account. Returns kUnassigned if no account has the namespace.
 AccountId account_of(const Decision& d, ClusterId cluster, const std::string& ns,
                      const std::string& said);
-// Returns the pod that a cluster's edge names. If no pod has this name, the function refuses the
-// input and returns nullopt.
+// Returns the pod that an edge or a launcher names. If there is no such pod, the function refuses
+// the input and returns nullopt.
 std::optional<state::PodPlace> find_named(Decision& d, const std::string& cluster,
                                           const PodRef& ref);
-// pod_end.cc: returns the key of a pod whose node has not been seen: its uid, or "1-42/0/1" for a
-// launcher's pod.
+// pod_end.cc: returns the key of a pod whose node has not been seen: its uid, or for a launcher's
+// pod its job, rank and attempt: "1-42/0/1".
 std::string early_name(const PodRef& ref);
 // pod_end.cc: ends the pod at the time `at`, which was read from `clock`. If the pod certainly
 // existed later (Pod::seen_ms), the pod ends at that later time. Charges and releases the GPUs that
@@ -353,17 +373,18 @@ std::string early_name(const PodRef& ref);
 void end_pod(Decision& d, JobId id, std::uint32_t rank, TimeMs at, Cause cause,
              RowClock clock = RowClock::kService, const Rejection& rejection = {});
 
-// charge.cc: writes the ledger rows for the GPUs that the pod held since its last row, one row for
-// each UTC day. Non-GPU pods cost nothing. `clock` is the clock from which the time `to` was read.
+// charge.cc: writes the ledger rows for the GPUs that the pod held from the end of its last row up
+// to `to`, one row for each UTC day. Non-GPU pods cost nothing. `clock` is the clock from which the
+// time `to` was read.
 void charge(Decision& d, const state::Job& job, std::uint32_t rank, TimeMs to, UsageState state,
             AccountId payer, RowClock clock = RowClock::kService);
 // Writes the rows of a bound pod up to its end, or up to a midnight. If the node has gone silent,
 // the platform pays from the node's last heartbeat on.
 void charge_end(Decision& d, const state::Job& job, std::uint32_t rank, TimeMs to,
                 RowClock clock = RowClock::kService);
-// budgets.cc: makes the turns of budgets that are due: it begins their next period, or prepares for
-// it (accounting/quota/account_budgets.h). If the policy has no default time limit, the function
-// also asks jobs without a time limit to end for which a hard budget has too little GPU time left.
+// budgets.cc: for each budget whose period ends, begins the next period, or prepares for it
+// (accounting/quota/account_budgets.h). If the policy has no default time limit, the function also
+// asks jobs without a time limit to end for which a hard budget has too little GPU time left.
 void turn_budgets(Decision& d);
 // budgets.cc: asks jobs without a time limit to end, one by one, until no hard budget is overdrawn.
 // A budget is overdrawn if the running jobs may spend more until their planned ends than it has

@@ -1,8 +1,9 @@
 // The decision on one input, while the engine makes it. A Decision gives const access to the state
-// and to the observed reports. emit() adds a fact, which changes the state. tell() applies a note,
-// which changes only the observed reports. Both take effect at once. After a change, ids stay
-// valid. References to jobs and clusters stay valid as state/jobs/jobs.h and state/clusters.h say.
-// Other references become invalid.
+// and to the observed reports of the clusters. emit() adds a fact: a durable decision or
+// observation, which changes the state. tell() applies a note, which changes only the observed
+// reports and is not durable. Both take effect at once. After a change, ids stay valid. References
+// to jobs and clusters stay valid as state/jobs/jobs.h and state/clusters.h say. Other references
+// become invalid.
 //
 // Each file of decide/ has the functions of one subject, which take a Decision. There is one
 // function decide(d, input) for each kind of input. Other functions are steps that several
@@ -44,21 +45,22 @@ class Decision {
 
   // Adds a fact to the outcome, and applies it now.
   void emit(fact::Body body);
-  // Records a report that no fact needs to store.
+  // Applies a note: it records a report that no fact needs to store.
   void tell(const Note& note) { observed_.apply(note); }
-  // Sets when a pass is due (state::PassDue), which no fact records.
+  // Set when a scheduling pass is due (state::PassDue): now or not now, and at which later time. No
+  // fact records this.
   void set_pass_due(bool due) { state_.set_pass_due({due, s.pass_due().at_ms}); }
   void set_pass_due_at(TimeMs at) { state_.set_pass_due({s.pass_due().now, at}); }
-  // Returns the shape number of a request, and assigns a number to a new request. The number is
-  // valid as long as this decision.
+  // Returns the shape number of a request: equal requests of a cluster have the same number.
+  // Assigns a number to a new request. The number is valid as long as this decision.
   ShapeId shape_of(ClusterId cluster, const GangRequest& request);
-  // Refuses the input, which then changes nothing. The audit log records a refused edit under
-  // `subject`. Long texts are cut.
+  // Refuses the input: sets the error of the reply. For an edit, unless it only validates, the fact
+  // EditRefused also records the refusal in the audit log, under `subject`. Long texts are cut.
   void refuse(Error error, const std::string& subject);
   // Returns the actor, reason and request id of an edit.
   EditStamp stamp(const std::string& reason) const;
-  // Requests an effect for this job. The effect follows from the job's state at the end of the
-  // decision.
+  // Requests an effect for this job: a command to its cluster. The effect follows from the job's
+  // state at the end of the decision.
   void act_on(JobId id) { acted_.push_back(id); }
   // Call add_effects() once, after the decision on the input. For each job of act_on(), adds its
   // effect to out.effects, in the order of the first calls.

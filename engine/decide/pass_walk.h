@@ -1,6 +1,8 @@
-// One walk of a scheduling pass down the account tree. The walk also records which shapes have no
-// placement and which rules stop jobs. Private to pass.cc.
-// Threads: as for the pass.
+// One walk of a scheduling pass down the account tree, which yields the waiting jobs in their
+// order. The walk also records which shapes have no placement, and which rules of accounts stop
+// jobs. Private to the pass (pass.cc, claims.cc). A shape is what a job requests. A job class (in
+// names: `line`) is the waiting jobs of one leaf of the tree with the same shape.
+// Threads: one at a time; all functions run inside Engine::apply.
 #pragma once
 
 #include <algorithm>
@@ -22,17 +24,19 @@
 
 namespace subak::decide {
 
-// Return the version of the fleet for which cached results are valid; never 0. The version of one
-// shape may stay the same for longer than the version of the fleet.
+// Return the number that rises whenever a shape that had no placement may have one now
+// (freed_version() of the fleet, plus 1); never 0. Cached results are valid for one number. The
+// version of one shape may stay the same for longer than the version of the fleet.
 std::uint64_t freed_point(const Decision& d);
 std::uint64_t freed_point(const Decision& d, ShapeId shape);
-// True if the shape is known to have no placement on the nodes of `blocked`, at the present version
-// of the fleet.
+// True if the cache `blocked` says that the shape has no placement, and the fleet has not changed
+// for this shape since.
 bool is_blocked(const Decision& d, const PassMemory::BlockedShapes& blocked, ShapeId shape);
 // Records that the shape has no placement now.
 void note_blocked(const Decision& d, PassMemory::BlockedShapes& blocked, ShapeId shape);
 
-// The work that one pass may still do. Only counts bound this work, never the clock.
+// The work that one pass has done: how many jobs it started, and how many searches for a placement
+// it made. Only these counts bound a pass, never the clock.
 struct Work {
   std::size_t starts = 0, checks = 0;
   bool enough() const {
@@ -40,10 +44,10 @@ struct Work {
   }
 };
 
-// Bounds how many jobs a walk tries for each budget that has too little left. The first jobs are
-// blocked one by one, because a shorter job may still fit. After limits::kMaxBudgetLooks jobs, a
-// budget of all products blocks its whole account. A budget of one product then blocks the job
-// class of each job that it stops.
+// Bounds how many jobs a walk tries for each budget that has too little GPU time left for them. The
+// first jobs are blocked one by one, because a shorter job may still fit. After
+// limits::kMaxBudgetLooks jobs, a budget of all products blocks its whole account. A budget of one
+// product then blocks the job class of each job that it stops.
 class BudgetLooks {
  public:
   // Call it for a job that a budget stops in its turn.
@@ -56,7 +60,8 @@ class BudgetLooks {
 
 // One walk down the account tree. Only jobs whose shape has a placement outside the reserved nodes
 // take part. The walk finds these shapes before it begins, because the order compares accounts by
-// their next jobs.
+// their next jobs. The caller takes a job with next(), tries to place it, and reports the result
+// with started() or with a function that skips or blocks jobs.
 class PassWalk {
  public:
   // The walk searches for placements outside `reserved_nodes`, which must outlive the walk.
@@ -65,14 +70,17 @@ class PassWalk {
   PassWalk(Decision& d, const ReservedNodes& reserved_nodes, PassMemory& memory,
            PassMemory::BlockedShapes& blocked, std::set<ShapeId> reserved = {});
 
+  // Returns the next job in the order; none if no job is left. Without a report, next() returns the
+  // same job again.
   std::optional<JobId> next() { return pass_.next(); }
+  // Call it when the job has started, after its holds are in the tree. `leaf`: the job's account.
   void started(JobId id, AccountId leaf) { pass_.started(id, leaf); }
   // Call it when the shape has no placement. Records this, and blocks the shape for this walk.
   void no_place(ShapeId shape);
-  // Call it when one shape has no placement. A start often takes the room of several shapes at
-  // once. The function therefore searches placements for the other shapes too, and blocks each
-  // shape without a placement. It ends at the first shape that has a placement. Without it, the
-  // walk would find these shapes one by one, with one walk through the order for each.
+  // Call it when one shape has no placement, because a start often takes the room of several shapes
+  // at once. The function searches placements for the other shapes, and blocks each shape without a
+  // placement. It ends at the first shape that has a placement. Each search counts as one of
+  // `work.checks`.
   void block_others(Work& work);
   // Call it for a job that has no placement and that would end at `end_ms`. Returns true if nodes
   // that will be drained before that time are the only obstacle. In this case, the walk skips the
@@ -83,28 +91,31 @@ class PassWalk {
   // True if some job of this shape that ends no later than `end_ms` had no placement. A job of this
   // shape that ends at `end_ms` then also has no placement.
   bool is_too_late(ShapeId shape, TimeMs end_ms) const;
+  // Returns the shapes of the jobs that skip_drained() has skipped.
   std::set<ShapeId> too_late() const;
   // Call it for the shape of a job that had no placement in its turn, for whatever reason.
   void pass_over(ShapeId shape) { passed_over_.try_emplace(shape, freed_point(d_, shape)); }
   // True if a shape without a placement in this walk, or one that was passed over, may have a
-  // placement by now. A start takes GPUs. Non-GPU pods no longer have to leave CPU and memory free
-  // for these GPUs (Fleet::set_gpu_headroom).
+  // placement by now, because of the starts in this walk. Non-GPU pods must leave CPU and memory
+  // free for free GPUs (Fleet::set_gpu_headroom), and a start makes these GPUs fewer.
   bool may_fit_now() const;
+  // Skip all jobs of this job's class, or only this job, for the rest of the walk.
   void skip_line(JobId id) { pass_.block_line(id); }
   void skip_job(JobId id) { pass_.block_job(id); }
   // Call it for a job in its turn that has this placement. Returns true if the job had its turn as
-  // a job within quota, but would borrow on the product of the placement. This happens if the quota
-  // covers the job only on other products. Then the job's class waits for its turn among the
-  // classes that borrow.
+  // a job within quota, but would borrow GPUs beyond its quota on the product of the placement.
+  // This happens if the quota covers the job only on other products. Then the job's class waits for
+  // its turn among the classes that borrow.
   bool wait_to_borrow(const state::Job& job, const Placement& placement);
-  // True if some job may claim, and the walk has found a shape without a placement since the last
-  // call of looked_for_claims().
+  // True if some job may claim GPUs of other jobs, and the walk has found a shape without a
+  // placement since the last call of looked_for_claims().
   bool may_have_new_claimants() const { return newly_blocked_ && may_claim_; }
+  // Call it after a search for claims.
   void looked_for_claims() { newly_blocked_ = false; }
   // Blocks the job class of the job, because a rule that stops one job of a leaf and shape stops
   // all such jobs.
   void block_line_by_rule(JobId id) { block_by_rule({id, serial_of(id), AccountId(), 0}); }
-  // Blocks this job, because it cannot be preempted and would borrow GPUs that a quota promises.
+  // Blocks this job, because it cannot be preempted and would borrow GPUs that a quota guarantees.
   // Other jobs of its job class may be preemptible.
   void block_by_promise(const state::Job& job) {
     stopped_.by_promise.emplace(job.leaf, job.shape);
@@ -117,7 +128,8 @@ class PassWalk {
     must(rule.allows_at > d_.s.now(), "a rule that stops a job allows it later");
     d_.set_pass_due_at(std::min(d_.s.pass_due().at_ms, rule.allows_at));
   }
-  // True if a rule stops the job on any placement. Records the rule.
+  // True if a rule of the job's accounts stops the job on every placement. Blocks the jobs that
+  // this rule stops, and records the rule for the next pass where that is possible.
   bool block_if_stopped(const state::Job& job);
 
  private:

@@ -1,5 +1,7 @@
-// Handles an input as a request with a caller, a method and a subject. A repeated request gets the
-// reply of its first use again.
+// The entry to all decisions. apply() handles one input, and Engine::apply() calls only this
+// function. The other functions say what an input is as a request: whether it is an edit, and its
+// subject in the audit log. A request that repeats an earlier request id gets the reply of the
+// first use again.
 // Threads: one at a time; all functions except apply() are pure.
 #pragma once
 
@@ -18,8 +20,9 @@ bool only_validates(const in::Body& body);
 // The subject of an edit, as the audit log shows it.
 std::string subject_of(const in::Body& body);
 
-// Handles one complete input: time, end of day, request id, bounds, decision. The caller has the
-// same duties as a caller of Engine::apply.
+// Handles one input completely: a repeated request id, the time, what is due at the end of a day or
+// of a budget's period, the bounds, and then the decision. `memory`: the cache of the pass
+// (decide.h). The caller has the same duties as a caller of Engine::apply.
 ApplyOutcome apply(State& state, Observed& observed, Search& search, PassMemory& memory,
                    const Input& input);
 

@@ -1,8 +1,10 @@
-// The steps of a pass (pass.cc) that make, move and end reservations (docs/design/0043).
-// derive/reservations.h finds nodes and times.
+// The steps of a pass (pass.cc) that make, move and end reservations (docs/design/0043). A
+// reservation is whole nodes that Subak reserves for a waiting job that starts later.
+// derive/reservations.h finds nodes and times. A start is promised if it follows from time limits,
+// and estimated otherwise.
 //
-// A promised start moves later only for a cause of ReserveCause: a job on the nodes stays longer, a
-// node is lost, or other pods came to the nodes.
+// A promised start moves later only for a cause of ReserveCause. For example, a job on the nodes
+// runs beyond its limit, a node is lost, or other pods came to the nodes.
 // Threads: one at a time; all functions run inside Engine::apply.
 #pragma once
 
@@ -17,7 +19,8 @@ namespace subak::decide {
 // Returns a copy of the reservations of all clusters. The copy stays the same when reservations
 // change.
 std::vector<state::Reservation> all_reservations(const Decision& d);
-// True if the queued job has waited for derive::patience(). Only such a job may get a reservation.
+// True if the queued job has waited for at least derive::patience(), the wait after which a job may
+// get a reservation.
 bool has_waited(const Decision& d, const state::Job& job);
 // True if the cluster may have one more reservation: it has fewer than QueueSettings::reserve_jobs
 // reservations, and its list is complete.
@@ -37,10 +40,10 @@ enum class Reserving {
   kStopped,  // a rule of the job's accounts refuses the product of the nodes
   kNothing,  // the job may have no reservation, or no nodes were found
 };
-// Reserves nodes for a job that had no placement in its turn, if the job has waited long enough and
-// these limits allow it:
-//   - a cluster has at most QueueSettings::reserve_jobs reservations; one account has at most half
-//     of this number while jobs of other accounts wait
+// Reserves nodes for a job that had no placement in its turn, if has_waited() is true and these
+// limits of its cluster allow it:
+//   - there are at most QueueSettings::reserve_jobs reservations; one account has at most half of
+//     this number, but at least 1, while jobs of other accounts wait
 //   - at most one reservation is for a job that fits on one node, because such a job rarely waits
 //     long, and would take the node from gangs
 //   - at most one reservation has an estimated start, because no other job may use the nodes of
@@ -50,11 +53,12 @@ Reserving reserve(Decision& d, const state::Job& job, PassMemory& memory);
 // with a promised start, or to nodes on which jobs hold fewer GPUs. There are usually such nodes if
 // a job has just ended.
 void choose_estimates(Decision& d);
-// Call it after the jobs have had their turn. Moves a promise to other nodes with an earlier start.
-// If the best nodes stay the same, the promise does not change, even if these nodes will be free
-// sooner. So other jobs that end within half of the longer time may still use the nodes of the
-// promise. If no promise moves, this result is valid until a hold is released: time and new starts
-// only make other nodes worse.
+// Call it after the jobs have had their turn. Moves a promised start to other nodes if it is
+// earlier there: by at least limits::kReserveGainMs, and by at least 1/limits::kReserveGainPart of
+// the time from Reservation::made_ms to the start. If the best nodes stay the same, the promise
+// does not change, even if these nodes will be free sooner. So other jobs that end within half of
+// the longer time may still use the nodes of the promise. If no promise moves, this result is valid
+// until a hold is released: time and new starts only make other nodes worse.
 void pull(Decision& d, PassMemory& memory);
 // Ends a reservation whose nodes are free although its job still has no placement on them.
 // `blocked_by_rule`: a rule of the job's accounts is the reason.

@@ -1,6 +1,7 @@
-// Converts times of another clock to the service's own clock, "our clock" (docs/design/0078). A
-// launcher, a node or an edge reports when a pod was bound, ran and ended. The reporter's clock may
-// be behind or ahead, and may be set while the pod runs.
+// Converts times that another clock measured to the service's own clock, called "our clock" here
+// (docs/design/0078). The decisions on reports about pods use it. The edge of a cluster, one of its
+// nodes, or the launcher of an API job reports when a pod was bound, ran and ended. The reporter's
+// clock may be behind or ahead, and may be set while the pod runs.
 //
 // Threads: one at a time; pure functions of the input and the state.
 #pragma once
@@ -12,9 +13,9 @@
 
 namespace subak::decide {
 
-// Converts `said`, a time of this input, to our clock. The function corrects the time if the input
-// says what the other clock shows now (Input::said_at_ms). The result is never later than the
-// present time. If `said` is 0, the result is the present time.
+// Converts `said`, a time in this input by the reporter's clock, to our clock. The function
+// corrects the time if the input says what the other clock shows now (Input::said_at_ms). The
+// result is never later than the present time. If `said` is 0, the result is the present time.
 TimeMs our_time(const Decision& d, TimeMs said);
 
 // Returns the clock from which our_time() got its result.

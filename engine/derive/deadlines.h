@@ -1,4 +1,5 @@
-// Deadlines: the times at which the state has to change although no input comes.
+// Deadlines: the times at which the state has to change although nothing happens outside.
+// Implements Engine::next_deadline(): the caller then sends the input in::Tick.
 // Threads: one at a time; pure functions.
 #pragma once
 
@@ -13,7 +14,7 @@ namespace subak::derive {
 // Returns the UTC midnight after this instant.
 TimeMs midnight_after(TimeMs t);
 
-// A bound pod is charged up to each midnight. A DueRow is the next such ledger row.
+// A bound pod is charged up to each UTC midnight. A DueRow is the next such ledger row.
 struct DueRow {
   // The pod of the row.
   state::PodPlace place;
@@ -26,8 +27,8 @@ struct DueRow {
 // complete. Without a complete list, Subak does not know which pods are gone. O(log pods).
 std::optional<DueRow> next_row(const State& s, ClusterId cluster);
 
-// Returns the earliest deadline of a job (Job::until_ms), such as the end of its hold or of its
-// pause, with that job. Only clusters whose list is complete count.
+// Returns the earliest deadline of a job (Job::until_ms), such as the end of its holds or of its
+// pause, with that job. Only clusters whose list of objects is complete count.
 std::optional<std::pair<TimeMs, JobId>> next_hold_end(const State& s);
 
 // Returns the earliest time at which Subak has to ask a job to end, or a job reaches its planned
@@ -45,7 +46,8 @@ std::optional<std::pair<TimeMs, JobId>> next_end(const State& s);
 //   - when the GPUs of a node have been unknown for limits::kGpusUnknownMs
 //   - the end of a day, or a due ledger row
 //   - when the GPU-minutes in flight have fallen far enough for a waiting job
-//   - when a budget has room again for a waiting job
+//   - when a budget has room again for a waiting job, or a finishing gang no longer keeps its nodes
+//     from other jobs (nodes_of_finishing_gangs())
 //   - when a budget's period ends, or 80 or 100 percent of the budget are spent
 //     (accounting/quota/account_budgets.h)
 std::optional<TimeMs> next_deadline(const State& s);

@@ -1,6 +1,7 @@
-// Effects as a function of the state. The edge must open the gates of a starting job, and evict the
-// pods of an ending job. For a job that waits again, no earlier command may open a gate. The engine
-// does not store which effects it has sent.
+// Effects as a function of the state. An effect is a command to the edge, the program that reports
+// a cluster and acts on it. The edge must open the scheduling gates of a starting job's pods, and
+// evict the pods of an ending job. For a job that waits again, no earlier command may open a gate.
+// The engine does not store which effects it has sent.
 // Threads: one at a time; pure functions.
 #pragma once
 
@@ -12,9 +13,9 @@
 
 namespace subak::derive {
 
-// True if the job is ending and this pod has to end: it holds GPUs, or it has a rank and an open
-// gate. The job's other pods stay for the next attempt. If the job ends for good, each live pod has
-// to end.
+// True if the job is ending and this pod has to end: it holds GPUs, or it has a rank in the gang
+// and an open gate. The job's other pods stay for the next attempt. If the job ends for good, each
+// live pod has to end.
 bool must_go(const state::Job& job, std::uint32_t rank);
 // Returns the effect of one job. nullopt: the job needs no effect.
 std::optional<Effect> effect_of(const State& s, const state::Job& job);

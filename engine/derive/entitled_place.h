@@ -1,5 +1,7 @@
-// Finds placements that the rules of the job's accounts allow ("entitled places"). A pass uses
-// these functions to start jobs, and explanations use them to say why a job waits.
+// Finds placements that the rules of the job's accounts allow ("entitled places"). Such rules are
+// limits, the borrow and lend of quotas, and budgets; a Binding is a rule that stops a job, with
+// its figures. A pass uses these functions to start jobs, and explanations use them to say why a
+// job waits.
 // Threads: one at a time; pure functions, except for the search's cache, which does not change
 // results.
 #pragma once
@@ -19,8 +21,8 @@ namespace subak::derive {
 struct EntitledPlace {
   std::optional<Placement> placement;
   std::optional<Binding> blocked_by_rule;  // the first rule that refused a placement that was found
-  // True: on some product, only broken_promise() refused the job. Preemptible jobs of the same
-  // account and shape may start there.
+  // True: on some product, broken_promise() refused the job, because the job cannot be preempted.
+  // Preemptible jobs of the same account and shape may start there.
   bool breaks_promise = false;
   // True: the only placement is on nodes where the cluster's scheduler refused the job.
   bool refused = false;
@@ -47,7 +49,8 @@ EntitledPlace find_entitled(const State& s, Search& search, const ReservedNodes&
 // that the job can cost. nullopt: there is no such rule.
 std::optional<Binding> stopped(const State& s, const state::Job& job, Asking asking);
 // Returns the first rule that stops the demand from starting now. The rule belongs to an account on
-// the path of the demand's leaf (kStart or kAmounts), or it is the `lend` of another account.
+// the path of the demand's leaf, or it is the `lend` of another account. `asking` says which rules
+// count (accounting/quota/entitlement.h).
 std::optional<Binding> first_rule(const State& s, const Demand& demand, Asking asking);
 // Returns the first rule that stops this job from starting now with these GPUs. If the policy
 // reclaims, a further rule counts: a job that cannot be preempted may not borrow GPUs that quotas
@@ -60,11 +63,11 @@ std::optional<Binding> queue_limit(const State& s, AccountId leaf, bool new_user
 // True if all accounts on the path accept a further job of `leaf`: none drains, and no limit on
 // waiting jobs is reached. O(depth).
 bool accepts_job(const State& s, AccountId leaf);
-// Returns the first promise of a quota that the job would break with these GPUs. Only a job that
-// cannot be preempted breaks a promise, if it would borrow GPUs that a quota guarantees. A job
-// within the quotas of its accounts breaks no promise. Returns nullopt if the job breaks no
-// promise, if the policy does not reclaim, or if the product of some amount is not known yet.
-// O(holds).
+// Returns the first promise of a quota, its guarantee of GPUs, that the job would break with these
+// GPUs. Only a job that cannot be preempted breaks a promise, if it would borrow GPUs that a quota
+// guarantees. A job within the quotas of its accounts breaks no promise. Returns nullopt if the job
+// breaks no promise, if the policy does not reclaim, or if the product of some amount is not known
+// yet. O(holds).
 std::optional<Binding> broken_promise(const State& s, const state::Job& job,
                                       std::span<const ProductDemand> amounts);
 // True if the queued job would be within quota if it started now at its least cost.
@@ -73,8 +76,9 @@ bool is_within_quota(const State& s, const state::Job& job);
 // nodes have several products.
 std::optional<Binding> stopped_on(const State& s, const state::Job& job,
                                   const std::vector<NodeId>& nodes, Asking asking);
-// Returns the reach of jobs of `leaf` for these GPUs of a placement, given by product (reach() of
-// accounting/quota/entitlement.h).
+// Returns the reach of jobs of `leaf` for these GPUs of a placement, given by product. The reach is
+// the highest account below which the jobs are within the quota of each account on their path
+// (reach() of accounting/quota/entitlement.h).
 AccountId reach_of(const State& s, AccountId leaf, std::span<const ProductDemand> amounts);
 // Returns the reach of the queued job at its least cost.
 AccountId reach_of(const State& s, const state::Job& job);

@@ -1,5 +1,6 @@
 // Explains why a pod of a gang waits: the gang lacks pods, or all ranks of the gang already have
-// pods. Threads: one at a time; pure functions.
+// pods. A rank is the number of a pod in its gang. reasons.h and rows.h call these functions.
+// Threads: one at a time; pure functions.
 #pragma once
 
 #include "engine/answers/answers.h"

@@ -1,4 +1,5 @@
-// The order of the queue: which jobs a pass takes next. Results belong to the caller.
+// The order of the queue: which jobs a pass takes next. Implements the reads of Engine with the
+// same names. Results belong to the caller.
 // Threads: one at a time; pure functions.
 #pragma once
 

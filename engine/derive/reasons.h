@@ -1,4 +1,5 @@
-// Explains why a job waits: all reasons that apply now, and the walk that ranks the job.
+// Explains why a job waits: all reasons that apply now, and the comparison of accounts that ranks
+// the job. Implements Engine::explain(), reasons() and first_reason().
 // Threads: one at a time; pure functions.
 #pragma once
 
@@ -14,17 +15,18 @@
 
 namespace subak::derive {
 
-// Returns all reasons of a waiting job, structural reasons first. `position`: the position in the
-// queue; 0: the position is not known, or the job is not in the queue. O(nodes).
+// Returns all reasons of a waiting job that apply now, in kReasonOrder. `position`: the position in
+// the queue; 0: the position is not known, or the job is not in the queue. O(nodes).
 std::vector<Reason> reasons_of(const State& s, const Places& places, const state::Job& job,
                                std::size_t position);
 // Returns the main reason why the job waits, or a reason that says that there is room for the job.
 // The function does not read every node (Engine::first_reason).
 Reason first_reason(const State& s, const Places& places, const state::Job& job,
                     std::size_t position);
-// Returns a reason without figures and blockers.
+// Returns a reason with this text, without figures and without the jobs or nodes that are in the
+// way.
 Reason make_reason(ReasonToken token, std::string subject, std::string detail);
-// Returns why the rule stops a job.
+// Returns the reason of a job that this rule of an account stops.
 Reason explain_rule(const State& s, const Binding& rule);
 // Returns the reason of a job that new nodes of pools would start. nullopt: new nodes would not
 // start the job, or that is not known.

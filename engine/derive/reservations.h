@@ -1,10 +1,11 @@
 // Finds nodes and a start time for a job that does not fit now. Says which other jobs may use these
-// nodes before that start (docs/design/0043).
+// nodes before that start (docs/design/0043). engine/decide/reservations.h makes reservations with
+// it.
 //
 // A reservation names whole nodes, and the time at which the last job on these nodes will have
 // ended by its time limit. A node is in one reservation at most. A start is promised if it follows
-// from trusted time limits alone. If there is no such start, the reservation takes the nodes on
-// which jobs hold the fewest GPUs, and its start is an estimate.
+// from trusted time limits alone (state::trusts_limit()). If there is no such start, the
+// reservation takes the nodes on which jobs hold the fewest GPUs, and its start is an estimate.
 //
 // Another job may use a reserved node if, by its trusted time limit, it ends within half of the
 // time until the reserved start. Most jobs end well before their limits, so reserved nodes are
@@ -34,9 +35,9 @@ namespace subak::derive {
 // Says when nodes are free for one job: when all jobs that hold the nodes have ended. Some gangs on
 // other nodes must have ended too:
 //   - gangs for which the node is left idle (keepers() of placement/fleet/queries.h)
-//   - for a job with a ComputeDomain: gangs with a ComputeDomain in the same NVLink domain, if the
-//     domain would have more of them than GangSettings::clique_gangs, together with the job. Only
-//     the gangs beyond this number must end, and those with the earliest ends count.
+//   - for a job with a ComputeDomain: gangs with a ComputeDomain in the same NVLink domain. At most
+//     GangSettings::clique_gangs of them may share a domain. If the domain would have more with
+//     this job, as many as are too many must end, those with the earliest ends first.
 // The object is valid for one state, which must outlive the object.
 class FreeFor {
  public:
@@ -97,8 +98,9 @@ struct Start {
 std::optional<Start> promised_start(const State& s, Search& search, const state::Job& job,
                                     TimeMs before_ms);
 // Returns the start on the nodes where jobs hold the fewest GPUs, among the nodes that could serve
-// the job (Search::drain_set()). Use estimated_start() if there is no promised start. Cost: one
-// placement search.
+// the job (Search::drain_set()). Leaves out the same nodes as promised_start(). nullopt: no nodes
+// could serve the job. Use estimated_start() if there is no promised start. Cost: one placement
+// search.
 std::optional<Start> estimated_start(const State& s, Search& search, const state::Job& job);
 // Returns the milli-GPU that jobs hold on these nodes.
 MilliGpu held_on(const State& s, const std::vector<NodeId>& nodes);

@@ -1,4 +1,5 @@
-// Rows for reads of jobs, accounts and the bill. Rows are values, so they outlive their state.
+// Makes the rows that reads show: jobs, accounts and the bill of nodes (engine/answers/answers.h).
+// Rows are values, so they outlive their state.
 // Threads: one at a time; pure functions.
 #pragma once
 
@@ -14,8 +15,8 @@
 
 namespace subak::derive {
 
-// Returns the account and the user that pay for the jobs of a leaf of the tree. The user is empty
-// if the leaf is not a user. For kUnassigned, account and user are empty.
+// Returns the path of the account and the name of the user that pay for the jobs of a leaf of the
+// tree. The user is empty if the leaf is not a user. For kUnassigned, both are empty.
 std::pair<std::string, std::string> payer_of(const State& s, AccountId leaf);
 
 // Returns one job as reads show it, with its pods only if requested. O(pods of the job).

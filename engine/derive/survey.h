@@ -1,4 +1,5 @@
-// Collects the figures of a `Survey`: figures for metrics that no index has.
+// Collects the figures of a `Survey` (engine/answers/answers.h): figures for metrics that no index
+// has, such as the fragmentation of free GPUs.
 // Threads: one at a time; pure functions.
 #pragma once
 

@@ -1,4 +1,5 @@
-// Makes the View for other threads: accounts, clusters, totals.
+// Makes the View: the immutable snapshot of accounts, clusters and totals that the webhook and
+// other threads read. Implements Engine::view().
 // Threads: one at a time; the caller owns the memo.
 #pragma once
 
@@ -14,7 +15,8 @@
 
 namespace subak::derive {
 
-// The parts of a state's last View that the next View may share. Only view() reads the memo.
+// The parts of a state's last View that the next View may share. Only view() uses the memo; the
+// caller keeps it between calls.
 struct ViewMemo {
   std::shared_ptr<const AccountsView> accounts;
   // AccountTree::structure_version() of `accounts`.

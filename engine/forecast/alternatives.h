@@ -1,5 +1,6 @@
-// Finds changes of a waiting job's request with which the job would start sooner. A forecast tests
-// each change.
+// Finds changes of a waiting job's request with which the job would start sooner, for `subak why
+// --alternatives`. A forecast tests each change.
+// Threads: any.
 #pragma once
 
 #include <string>
@@ -34,7 +35,6 @@ struct Alternative {
 //   - shorter time limits
 // The result is empty if the job does not wait, or has no request yet. The cost is one forecast for
 // each change plus one more. Each forecast runs until the job starts.
-// Threads: any.
 std::vector<Alternative> alternatives(const ForecastBasis& basis, JobId job);
 
 }  // namespace subak

@@ -1,6 +1,7 @@
-// The form in which StartCalibration (engine/forecast/start_calibration.h) is stored next to a
-// checkpoint. The record is neither a fact nor a part of the state. A program that cannot read the
-// record continues without it, and gives wider intervals.
+// The form in which StartCalibration is stored next to a checkpoint. StartCalibration compares past
+// starts with their estimates, and sizes the next estimates (engine/forecast/start_calibration.h).
+// The record is neither a fact nor a part of the state. A program that cannot read the record
+// continues without it, and gives wider intervals.
 // Threads: any; plain values.
 #pragma once
 

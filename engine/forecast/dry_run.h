@@ -1,4 +1,5 @@
-// A dry-run pass: it makes the decisions of the next pass on a copy of the state.
+// A dry-run pass: it makes the decisions of the next pass on a copy of the state. Reads use it to
+// say what would happen next.
 // Threads: one at a time.
 #pragma once
 

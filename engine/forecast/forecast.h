@@ -1,7 +1,9 @@
-// A forecast says when each waiting job starts. A forecast comes from a simulation: the engine runs
-// on a copy of the state with the same passes, deadlines and reservations. In the simulation no new
-// jobs come, and each job runs for its predicted time. A forecast only informs: no decision depends
-// on it (docs/design/0053).
+// A forecast says when each waiting job starts. It comes from a simulation on a copy of the
+// engine's state, with the same passes, deadlines and reservations. In the simulation no new jobs
+// come, and each job runs for its predicted time. A forecast only informs: no decision depends on
+// it (docs/design/0053). The service makes a forecast from time to time
+// (server/runtime/forecaster.h).
+// Threads: any. One thread may make a forecast while the engine continues on another.
 #pragma once
 
 #include <cstddef>
@@ -60,7 +62,7 @@ struct ForecastBasis {
   // The run times of all jobs that wait or hold GPUs. Empty: the forecast predicts the run times
   // from `ended`.
   RunTimes run_times;
-  // Runs that have ended, the earliest first. The list is filled in only if `run_times` is empty.
+  // Runs that have ended, the earliest first. Only used if `run_times` is empty.
   std::vector<EndedRun> ended;
 };
 
@@ -77,7 +79,7 @@ class Forecast {
     TimeMs at_ms = 0;
     // `at_ms` plus the predicted run time.
     TimeMs end_ms = 0;
-    // The range of the job's places in the list of all places. places() reads this range.
+    // Where the job's placement is in the list of all placements. places() reads this range.
     std::uint32_t first_place = 0, places = 0;
     // True: the start depends on an assumed run time, because the job waits for the end of a job
     // with an assumed run time or start. That job ends at `at_ms`, or earlier on one of the nodes.
@@ -134,9 +136,9 @@ class Forecast {
 
 // Runs the forecast simulation. The simulation stops when all jobs that can start have started, or
 // after limits::kForecastStarts starts or limits::kForecastAheadMs. From time to time, the
-// simulation calls `go_on`. If `go_on` returns false, the forecast is cut short. If `until` is set,
-// the simulation stops when this job has started. The same basis gives the same forecast. Threads:
-// any.
+// simulation calls `go_on`. If `go_on` returns false, the simulation stops, and the forecast is cut
+// short (is_whole()). If `until` is set, the simulation stops when this job has started. The same
+// basis gives the same forecast.
 Forecast make_forecast(const ForecastBasis& basis, const std::function<bool()>& go_on = nullptr,
                        JobId until = JobId());
 

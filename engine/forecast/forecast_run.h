@@ -1,5 +1,5 @@
-// The forecast simulation: the engine runs on a copy of its state, with a simulated cluster that
-// carries out each command at once.
+// The forecast simulation: the engine's decisions run on a copy of its state, with a simulated
+// cluster that carries out each command at once. Implements make_forecast() of forecast.h.
 // Threads: one at a time.
 #pragma once
 

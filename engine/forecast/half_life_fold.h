@@ -1,6 +1,6 @@
 // Computes the meters that all accounts would have if the half-life had been another one from the
-// first fact on. A change of the half-life needs these meters (docs/design/0108). The class applies
-// all facts again to a second state.
+// first fact on. The meters are the decayed sums of usage, surplus and adjustment. A change of the
+// half-life needs them (docs/design/0108). The class applies all facts again to a second state.
 // Threads: one at a time.
 #pragma once
 

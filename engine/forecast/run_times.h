@@ -1,4 +1,5 @@
-// Predicts how long jobs run, from the run times of similar jobs.
+// Predicts how long jobs run, from the run times of similar jobs. Forecasts and the plan of the
+// fleet use it.
 // Threads: one at a time; pure functions.
 #pragma once
 

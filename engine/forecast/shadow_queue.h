@@ -1,5 +1,6 @@
 // Shadow mode (`ShadowQueue`): the queue and the starts of the next pass as if all observed
-// namespaces were enforced. The code works on a copy of the state (docs/design/0035).
+// namespaces were enforced. The code works on a copy of the state (docs/design/0035). Implements
+// Engine::shadow_queue(), which `subak queue --would` shows.
 // Threads: one at a time; only its owner's thread may call it.
 #pragma once
 
@@ -22,10 +23,10 @@ namespace subak::decide {
 // The shadow queue of one state and view.
 class ShadowQueue {
  public:
-  // Makes a shadow queue from this state and the View's pods that wait outside Subak. Its time is
-  // the later of the times of the state and the View. Afterwards the shadow queue refers neither to
-  // the state nor to the View. Returns nullptr if jobs, nodes and pods together are more than
-  // limits::kMaxShadowQueue. O(state + pods), and one pass.
+  // Makes a shadow queue from this state and from the pods in the View that wait for a node without
+  // being Subak's jobs. Its time is the later of the times of the state and the View. Afterwards
+  // the shadow queue refers neither to the state nor to the View. Returns nullptr if jobs, nodes
+  // and pods together are more than limits::kMaxShadowQueue. O(state + pods), and one pass.
   static std::unique_ptr<ShadowQueue> make(const State& s, const View& view);
 
   // Returns at most `most` rows from `begin` on, at or below `account`. An empty path stands for

@@ -1,20 +1,21 @@
 // Start-time calibration (`StartCalibration`): it compares actual starts with their estimates, and
-// sizes the next intervals so that they contain nine of ten starts. The calibration is not part of
-// the state. If the calibration is lost, intervals only become wider. So it is stored next to a
-// checkpoint and not as facts (docs/design/0053).
+// sizes the next intervals so that they contain nine of ten starts. The service's forecaster owns
+// one. The calibration is not part of the state: if it is lost, intervals only become wider. So it
+// is stored next to a checkpoint and not as facts (docs/design/0053).
 // Threads: one at a time.
 //
 // A forecast does not know the jobs that come later, so most jobs wait longer than the forecast
 // says, by some factor. The intervals are conformal: each interval is the shortest range that
 // contains enough of the last ratios (actual wait + 10 min) / (forecast wait + 10 min). Source:
 // Vovk, Gammerman, Shafer, Algorithmic Learning in a Random World, 2005.
+//
 // A start within its interval is a hit, and a start outside it is a miss. A start within a minute
 // after its estimate was made is neither. A job that still waits after its interval is a miss too.
 // Each hit and each miss changes the level: the part of the ratios that an interval leaves out. So
 // in the long run one in ten starts misses its interval, even if the load changes. Source: Gibbs,
-// Candes, Adaptive conformal inference under distribution shift, NeurIPS 2021.
-// An interval is the shortest such range, not the range around the median: most large errors are
-// late starts, so a range around the median would be longer.
+// Candes, Adaptive conformal inference under distribution shift, NeurIPS 2021. An interval is the
+// shortest such range, not the range around the median: most large errors are late starts, so a
+// range around the median would be longer.
 #pragma once
 
 #include <cstddef>
@@ -89,8 +90,9 @@ class StartCalibration {
   void forget(JobId job) { waiting_.erase(job); }
   // Counts each job that still waits after its `latest_ms` as a miss, once. O(waiting jobs).
   void look(TimeMs t);
-  // Returns the quantiles of all starts so far. The reference is valid until the next hit or miss.
-  // The first call after a hit or miss computes the quantiles, O(limits::kMaxCalibrationOutcomes).
+  // Returns the quantiles of the last limits::kMaxCalibrationOutcomes starts. The reference is
+  // valid until the next start or miss. The first call after one sorts the ratios, O(n log n) for n
+  // ratios.
   const StartOdds& odds() const;
   // The number of open estimates.
   std::size_t size() const { return waiting_.size(); }

@@ -1,5 +1,6 @@
-// Start estimates for people (`StartEstimate`): when a waiting job starts, from its reserved nodes
-// and the forecast. The API and the messages in a cluster use these estimates.
+// Start estimates for people (`StartEstimate`): when a waiting job starts. An estimate follows from
+// the job's reserved nodes, if it has any, and from the forecast. The API and the messages in a
+// cluster use these estimates.
 // Threads: any; pure functions.
 #pragma once
 

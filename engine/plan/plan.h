@@ -1,4 +1,5 @@
-// Computes the timeline of the fleet (engine/answers/plan.h, docs/design/0055).
+// Computes the timeline of the fleet, which shows which jobs have which GPUs at which time
+// (engine/answers/plan.h, docs/design/0055). Implements Engine::plan().
 // Threads: as the state; pure functions.
 #pragma once
 
@@ -13,8 +14,8 @@ namespace subak::derive {
 // wait do not count. A job that still waits holds the nodes of its forecast from its forecast start
 // on. If the forecast names no nodes for the job, the job holds its reserved nodes. Without a
 // forecast start, the job holds its reserved nodes from its promised start on. A waiting job never
-// gets GPUs that are held or closed at that time. Its lane shows only the GPUs that are left for
-// the job. O(jobs + nodes).
+// gets GPUs that other jobs hold or that are unusable at that time: its lane shows only the GPUs
+// that are left. O(jobs + nodes).
 FleetPlan plan(const State& s, const PlanAsked& asked, const Forecast& forecast, TimeMs t);
 
 // Returns the length of a timeline that shows the next `known_ms` milliseconds. The result is the

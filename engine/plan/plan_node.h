@@ -1,4 +1,5 @@
-// Computes the timeline of one node: which job has which part of its GPUs at which time.
+// Computes the timeline of one node: which job has which part of its GPUs at which time. Private to
+// engine/plan: plan.cc calls it for each node, and merges the results into rows (plan_rows.h).
 // Threads: any; pure functions.
 #pragma once
 

@@ -1,4 +1,5 @@
-// Merges domains into the rows of a timeline.
+// Merges the timelines of single domains into the rows of a timeline. A domain is an NVLink clique,
+// or a node without a clique. Private to engine/plan.
 // Threads: any; pure functions.
 #pragma once
 

@@ -1,7 +1,8 @@
-// The only code that takes, binds, moves and frees slots. Each change updates the fleet, the
-// account tree, the meters and the index of nodes together.
+// The only code that takes, binds, moves and frees slots. A slot is a node and the GPUs on it that
+// one pod holds. Each change updates the fleet, the account tree with its usage meters, the budgets
+// and the index of nodes together.
 //
-//   take: the pod gets a hold on a slot  bind: the meter of the pod's account begins
+//   take: the pod gets a hold on a slot  bind: the slot's GPUs count as running, not held
 //   give: the slot is free again         move: give and take, the hold's time stays
 //
 // Threads: one at a time. State owns the object, and lends it the fleet and the tree. Only code in
@@ -38,8 +39,8 @@ class Allocations {
   Allocations(Fleet& fleet, AccountTree& tree) : fleet_(fleet), tree_(tree) {}
 
   // --- reads -------------------------------------------------------------------------------------
-  // Returns the pods that hold a slot on the node, ascending. The result is valid until the next
-  // change.
+  // Returns the pods that hold a slot on the node, by job id and rank. The result is valid until
+  // the next change.
   std::span<const PodPlace> on(NodeId node) const;
   // Returns the jobs of the pods on(node), in the same order.
   std::span<const Job* const> jobs_on(NodeId node) const;
@@ -50,7 +51,7 @@ class Allocations {
       if (!nodes_[i].pods.empty()) fn(NodeId(i), std::span<const PodPlace>(nodes_[i].pods));
     }
   }
-  // Returns the pods that are bound to GPUs in this cluster, by the start of their next ledger row.
+  // Returns the bound pods that hold GPUs in this cluster, by the start of their next ledger row.
   // The result is empty after leave_out_books().
   const BySince& open(ClusterId cluster) const;
   // Returns when the last job on the node is expected to end (Run::end_ms). 0: the node has no
@@ -70,23 +71,26 @@ class Allocations {
   TimeMs budget_reach_ms() const;
   // The calendar of all budgets. nullptr: periods are in UTC.
   const BudgetCalendarPtr& calendar() const { return budgets_.calendar; }
-  // Returns the usage for the order rule kUsageTick, which is the simulator's baseline. nullptr:
-  // another rule is in force.
+  // Returns the usage as of the last tick, for Slurm's order rule (OrderPolicy::kUsageTick). Only
+  // the simulator uses this rule, to compare other rules with it. nullptr: another rule is in
+  // force.
   const UsageTick* tick() const { return tick_.get(); }
 
   // --- changes -----------------------------------------------------------------------------------
-  // After this call, the object does not record the time since which held GPUs are not charged.
-  // Call leave_out_books() before the first take().
+  // After this call, the object does not index bound pods by the start of their next ledger row.
+  // For the state of a forecast, which writes no ledger rows. Call it before the first take().
   void leave_out_books() { keeps_books_ = false; }
   // Gives the pod a slot. The pod is kHeld from `now` on. Before the call, the pod must have a
   // shape and no slot.
   void take(Job& job, std::uint32_t rank, const PodSlot& slot, TimeMs now);
-  // Begins the account's meter for a pod that holds a slot. The caller sets the pod's state.
+  // Counts the GPUs of a pod that holds a slot as running, no longer as held. Usage does not
+  // change, because a hold counts like a running pod. The caller sets the pod's state.
   void bind(const Job& job, std::uint32_t rank, TimeMs now);
   // Records that the pod has a ledger row up to `to`. `to` must be after the end of its last row.
   void charged(Job& job, std::uint32_t rank, TimeMs to);
-  // Frees the pod's slot at the time `at` <= now: an end that is reported late counts from its own
-  // time on. Afterwards the pod has no slot. The caller sets the pod's state.
+  // Frees the pod's slot. `at` is the time from which the GPUs count as free. It is before `now` if
+  // the end of the pod was reported late. Afterwards the pod has no slot. The caller sets the pod's
+  // state.
   void give(Job& job, std::uint32_t rank, TimeMs at, TimeMs now);
   // Moves the slot of a pod that turned out to be on another node. The time since which the pod
   // holds GPUs does not change. Afterwards the pod is kHeld.
@@ -100,8 +104,9 @@ class Allocations {
   // product.
   void relabel(NodeId node, ProductId before, const Jobs& jobs, TimeMs now);
 
-  // Makes the budget books of an account agree with its spec, after an edit at `now`. O(pods) for a
-  // new budget of an account with holds.
+  // Makes the budget books of an account agree with its settings, after an edit at `now`. A budget
+  // book counts what the account's jobs spend of one budget. O(pods) for a new budget of an account
+  // with holds.
   void set_books(AccountId account, const Jobs& jobs, TimeMs now);
   // Call it after the tree has moved an account from the parent `from`. Moves the account's holds
   // to the budget books of the accounts that are above it now. What the account has spent before

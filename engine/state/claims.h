@@ -1,5 +1,5 @@
-// Claims: GPUs that are set aside for a queued job, and the jobs that must end for this job
-// (docs/design/0084).
+// The claims of a state. A claim sets GPUs aside for a queued job, the claimant. Its victims are
+// the jobs that Subak asks to end, because they hold these GPUs (docs/design/0084).
 //
 // Invariants: the claimant is queued. A job is a victim of one claim at most. The fleet records
 // each claim on the claim's nodes. The account tree counts each claim as held by the claimant's
@@ -71,8 +71,9 @@ class Claims {
   TimeMs outside_event_ms() const { return outside_event_ms_; }
 
   // --- facts -------------------------------------------------------------------------------------
-  // Makes the claim `f` of the queued job `job`. The job's request must be complete (Job::shape is
-  // set). `ended` has the victims whose attempt is already over.
+  // Makes the claim `f` of the queued job `job`, which must have no claim and a complete request
+  // (Job::shape) (asserted). `ended` has the victims whose attempt is already over, as when a
+  // checkpoint is restored.
   void make(const fact::Claimed& f, const Job& job, std::set<JobId> ended);
   // Call it when the attempt of a job is over. If the job is a victim, its GPUs are set aside for
   // the claimant from this call on.
@@ -91,7 +92,7 @@ class Claims {
   void check() const;
 
  private:
-  // Passes all claims of this node to the fleet.
+  // Tells the fleet which slots of this node are claimed, and by which jobs.
   void set_on(NodeId node);
 
   Fleet& fleet_;

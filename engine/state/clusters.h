@@ -1,5 +1,8 @@
-// The clusters: names, modes, node pools, job numbers, reservations, and the time up to which their
-// events are known. The id of a removed cluster is never reused.
+// The clusters of a state: names, modes, node pools, job numbers, reservations, and the time up to
+// which their events are known. A cluster is one Kubernetes API server, or an imported list of
+// nodes. The id of a removed cluster is never reused.
+// An edge is the program that reports a cluster: it begins a session with a list of all objects,
+// and then reports changes.
 //
 // A reference to a cluster is valid until the cluster is removed.
 // Threads: one at a time. State owns the object. Only code in state/ changes the object.
@@ -21,7 +24,8 @@
 
 namespace subak::state {
 
-// Nodes that are reserved for a queued job. The fields are as in fact::Reserved.
+// Whole nodes that Subak reserves for a queued job, which starts there later. The fields are as in
+// fact::Reserved.
 struct Reservation {
   // The job that has the reservation: a queued job of the cluster.
   JobId job;
@@ -71,16 +75,17 @@ struct Cluster {
   Mode mode = Mode::kObserve;
   // The namespaces with a mode of their own, by name.
   std::vector<NamespaceMode> namespaces;
-  // True: the cluster's nodes are known, so jobs may be placed there.
+  // True: the edge's list is complete or the nodes were imported, so jobs may be placed there.
   bool synced = false;
   // True: the cluster's nodes were imported, and no edge reports them.
   bool owned = false;
-  // The newest session that began a list. 0: no session began one.
+  // The number of the newest session that began a list. 0: no session began one.
   std::uint64_t session = 0;
   // The time since which the cluster's events are not known. Used only while the cluster is not
   // synced.
   TimeMs since_ms = 0;
-  // The identity that the cluster's edges reported. Empty: no edge reported one.
+  // The identity of the cluster that its edges reported, so that an edge of another cluster is
+  // noticed. Empty: no edge reported one.
   std::string uid;
   // The time up to which the cluster's events are known. 0: no edge has reported such a time.
   TimeMs seen_until_ms = 0;
@@ -146,8 +151,8 @@ class Clusters {
   // Ends the reservation of a job. Returns false if the job had no reservation.
   bool reserve_no_longer(JobId id);
 
-  // snapshot() passes the clusters on as facts. The facts of snapshot_reservations() must come
-  // after the jobs.
+  // Pass the clusters, and their reservations, on as facts of a checkpoint. The facts of
+  // snapshot_reservations() must come after those of the jobs.
   void snapshot(const Sink& sink) const;
   void snapshot_reservations(const Sink& sink) const;
   // Asserts that names are unique and ids are not reused.

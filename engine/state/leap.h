@@ -1,5 +1,6 @@
 // A leap of time (fact::TimeLeapt): the service started so long after the last fact that its clock
-// may be wrong. The object also has the ledger rows that overlap the time of the leap.
+// may be wrong. The object also has the ledger rows that overlap the time of the leap. If the clock
+// proves wrong, the engine refunds these rows (in::ClockWrong).
 //
 // Threads: one at a time. State owns the object. Only code in state/ changes the object.
 #pragma once
@@ -31,16 +32,17 @@ class Leap {
   // is no leap.
   TimeMs from_ms() const { return from_ms_; }
   TimeMs to_ms() const { return to_ms_; }
-  // Returns the time until which the leap stays open. If the clock proves wrong before that time,
-  // the rows are corrected. 0: there is no leap.
+  // Returns the time until which the leap stays open, so that the clock may still prove wrong. 0:
+  // there is no leap.
   TimeMs until_ms() const;
   // The ledger rows that overlap the time of the leap, in the order of their facts.
   const std::vector<Row>& rows() const { return rows_; }
 
-  // Records a leap. If a leap is already open, the new leap extends it.
+  // Records a leap. If a leap is already open, the new leap extends it. A fact of a checkpoint may
+  // instead add a row, and a fact without a time settles the leap.
   void apply(const fact::TimeLeapt& f);
-  // Records the ledger row of the fact with number `charged` if the row overlaps the leap. At most
-  // limits::kMaxLeapRows rows are recorded.
+  // Records the ledger row of the fact with number `charged` if the row overlaps the leap and
+  // corrects no other row. At most limits::kMaxLeapRows rows are recorded.
   void charged(std::uint64_t charged, const LedgerRow& row);
   // Settles the leap if the time of a new fact, `fact_ms`, is after until_ms().
   void advance(TimeMs fact_ms);

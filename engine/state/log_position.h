@@ -2,7 +2,8 @@
 // its facts, and the present time. Numbers rise by one, and time never goes back.
 //
 // A fact with number 0 belongs to a checkpoint. Such a fact restores a record and is not in the
-// log. Threads: one at a time; State owns the object.
+// log.
+// Threads: one at a time; State owns the object.
 #pragma once
 
 #include <algorithm>

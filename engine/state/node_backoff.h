@@ -1,9 +1,11 @@
-// Node backoffs: which nodes rejected which pods, how often in a row, and until when a
-// rejection counts. There are two kinds of rejections. If a node's kubelet rejects a pod, the
-// search leaves out the node for such pods of every job (Fleet::back_off). If the cluster's
-// scheduler refuses to bind pods of one job to the node, derive::find_entitled avoids the node.
-// Another record per node counts the kubelet's rejections of all pods. After too many of these the
-// node is unfit (NodeSpec::rejects).
+// Node backoffs: which nodes rejected which pods, how often in a row, and until when a rejection
+// counts. There are three kinds of records:
+//   - A node's kubelet rejected a pod that was bound to the node. The placement search leaves out
+//     the node for such pods of every job (Fleet::back_off).
+//   - The cluster's scheduler refused to bind pods of one job to the node. derive::find_entitled()
+//     avoids the node for this job.
+//   - The number of the kubelet's rejections of all pods. After too many of these the node is unfit
+//     (NodeSpec::rejects).
 //
 // Threads: one at a time. State owns the object. Only code in state/ changes the object.
 #pragma once
@@ -39,15 +41,15 @@ class NodeBackoff {
   using Sink = std::function<void(fact::Body)>;
 
   // --- reads -------------------------------------------------------------------------------------
-  // Returns the record of this node for these pods and this job. Without a job, returns the record
-  // of the kubelet's rejections. nullptr: there is no such record. The pointer is valid until the
-  // next fact.
+  // Returns the record of the scheduler's refusals of pods of this shape and job on this node.
+  // Without a job, returns the record of the kubelet's rejections of such pods. nullptr: there is
+  // no such record. The pointer is valid until the next fact.
   const fact::NodeBackedOff* find(NodeId node, const PodShape& shape, JobId job = JobId()) const;
   // Returns the record of the node's rejections of all pods (NodeBackedOff::any_pod). nullptr:
   // there is no such record. The pointer is valid until the next fact.
   const fact::NodeBackedOff* of_any_pod(NodeId node) const;
-  // Returns on how many nodes a kubelet rejected such pods: at most limits::kNodesOfBadPod, since
-  // the function counts no further. O(all records).
+  // Returns on how many nodes a kubelet rejected pods of this shape. The function stops counting at
+  // limits::kNodesOfBadPod. O(all records).
   std::size_t nodes_rejecting(const PodShape& shape) const;
   // Returns the scheduler's refusals of the job, by node.
   std::vector<fact::NodeBackedOff> of_job(JobId job) const;
@@ -67,7 +69,7 @@ class NodeBackoff {
   // Returns the records whose time is over at `now`, by node. The call costs O(all records) if
   // there are records.
   std::vector<fact::NodeBackedOff> ended(TimeMs now) const;
-  // Returns the record whose time is over first. There must be a record.
+  // Returns the record that ends first. There must be a record (asserted).
   fact::NodeBackedOff first() const;
 
   // --- facts -------------------------------------------------------------------------------------

@@ -1,5 +1,7 @@
-// The nodes by name, the times of their drains, and the midnight up to which NodeBilled facts
-// exist. The fleet has the resources and holds of the nodes.
+// The nodes of a state by name, the times of their drains, and the midnight up to which NodeBilled
+// facts exist. A drain means that Subak places no new pods on the node. A NodeBilled fact records
+// how a node's GPU time was used up to a midnight. The fleet (placement/fleet) has the resources
+// and holds of the nodes.
 //
 // Threads: one at a time. State owns the object. Only code in state/ changes the object.
 #pragma once
@@ -18,7 +20,7 @@
 
 namespace subak::state {
 
-// The times of a drain that begins or ends by itself. fact::NodeSet describes drains.
+// The times of a drain that begins or ends by itself (fact::NodeSet).
 struct DrainTimes {
   // When the drain begins. 0: the drain has begun, or there is no drain.
   TimeMs from_ms = 0;
@@ -61,8 +63,8 @@ class Nodes {
   NodeId last() const { return last_; }
   // The last UTC midnight up to which NodeBilled facts exist.
   TimeMs billed_until() const { return billed_until_; }
-  // Returns since when the node is known. The node's books have no events before this time. The
-  // node must exist (asserted).
+  // Returns the time since which the node is known. The node's books, its measured GPU time, begin
+  // then. The node must exist (asserted).
   TimeMs seen_since(NodeId id) const;
   // Returns the node that lost its clique label first (NodeSpec::clique_lost_ms), and when it lost
   // the label.
@@ -95,8 +97,8 @@ class Nodes {
   void set_drain(NodeId id, const DrainTimes& times);
   // Removes a node, which must exist (asserted).
   void remove(ClusterId cluster, const std::string& name);
-  // Says that NodeBilled facts are due from the day of `now` on. Call begin_bills() when the first
-  // node comes.
+  // Says that NodeBilled facts are due from the day of `now` on. Call begin_bills() before the
+  // first node is set (asserted).
   void begin_bills(TimeMs now);
   // Records that NodeBilled facts exist up to `as_of`, which never goes back.
   void billed(TimeMs as_of);

@@ -1,7 +1,10 @@
 // Planned ends of jobs. A planned end follows from a time limit, a default time limit or a hard
-// budget, never from a predicted run time. AccountSpec::time_limits says whether Subak ends a job
-// after its limit. The first account that does not inherit this setting decides, on the way from
-// the job's account to the root. If all of them inherit it, the policy decides.
+// budget, never from a predicted run time. Reservations, budgets and the limit on GPU-minutes use
+// it.
+//
+// Subak ends a job after its time limit if an account on its path has a hard budget. Otherwise
+// AccountSpec::time_limits says whether it does: the first account that does not inherit this
+// setting decides, from the job's account up to the root. If all inherit it, the policy decides.
 //
 // All functions are pure functions of a state. `job` is a job of this state. Times are in ms since
 // 1970-01-01 UTC, and kNever stands for a time that is not known.
@@ -20,8 +23,8 @@ namespace subak::state {
 // foreign job runs. The run time begins with the attempt, because no other job can use the GPUs
 // from then on.
 bool has_end(const Job& job);
-// True if Subak ends the job after its own time limit. False for a job without a time limit, and
-// for an adopted or foreign job. O(depth).
+// True if Subak ends the job after its own time limit, by the rule above. False for a job without a
+// time limit, and for an adopted or foreign job, which Subak did not start. O(depth).
 bool enforces_limit(const State& s, const Job& job);
 // Returns the planned run time of a job that states no time limit. The nearest account on the way
 // to the root that has a default decides, or else the policy. 0: there is none. `leaf` may be

@@ -1,8 +1,11 @@
-// Stores the replies to mutations with a request id, so that a repeated id gets the same reply. The
-// log has the replies of the last limits::kRequestIdLifeMs, at most limits::kMaxRequestIds. If
+// Stores the replies to mutations, which are requests that change something, by request id. So a
+// mutation that repeats an id gets the same reply. An id belongs to its actor and its method.
+// Private to engine: State owns one RequestLog.
+//
+// The log has the replies of the last limits::kRequestIdLifeMs, at most limits::kMaxRequestIds. If
 // there are more replies, the actor with the most ids loses its oldest id. This protects an actor
-// with few ids from the requests of other actors. An id belongs to its actor and its method. A
-// request whose id is a UUID takes about 105 bytes. Private to engine.
+// with few ids from the requests of other actors. A request whose id is a UUID takes about 105
+// bytes.
 // Threads: one at a time.
 #pragma once
 

@@ -1,5 +1,5 @@
-// Writes a state as facts, for a checkpoint, a copy or a forecast. Applied to an empty state, these
-// facts rebuild the state.
+// Writes a state as facts, for a checkpoint, a copy or a forecast. Applied to an empty state, in
+// order, these facts rebuild the state.
 //
 // The facts have number 0. Their order is fixed: a job comes after its account, and the meters come
 // after all jobs, because the jobs' holds would otherwise count twice.
@@ -23,8 +23,8 @@ enum class SnapshotParts : std::uint8_t {
   kAll,
   // The complete state without the remembered requests.
   kWithoutRequests,
-  // For a forecast: the state without the remembered requests, the books, and ended jobs that a
-  // forecast does not need.
+  // For a forecast: the state without the remembered requests, the ledger and the books of nodes,
+  // and the ended jobs that a forecast does not need.
   kToLookAhead,
 };
 

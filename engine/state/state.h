@@ -1,7 +1,8 @@
-// The state of an engine, which follows from the facts alone. It has jobs, clusters, nodes,
-// allocations, requests, accounts, fleet, books and policy. Each of these parts has its own
-// indexes, and State changes the parts together, fact by fact. State decides nothing: decide/ makes
-// the decisions, derive/ computes results from the state, and both see the state as const.
+// The state of an engine, which follows from the facts alone. A fact is a durable decision or
+// observation (model/fact.h). The state has jobs, clusters, nodes, allocations, requests, accounts,
+// fleet, books and policy. Each of these parts has its own indexes, and State changes the parts
+// together, fact by fact. State decides nothing: decide/ makes the decisions, derive/ computes
+// results from the state, and both see the state as const.
 //
 // Reports of edges that no fact records are not a part of the state: see observed/observed.h.
 // planned_end.h and snapshot.h have functions over a state.
@@ -33,8 +34,8 @@
 
 namespace subak {
 
-// Whether a state records usage that is not charged yet. The state of a forecast does not record
-// this usage, because no decision depends on it.
+// Whether a state indexes the bound pods by the start of their next ledger row. The state of a
+// forecast does not, because it writes no ledger rows.
 enum class Books : std::uint8_t { kKept, kLeftOut };
 
 namespace state {
@@ -45,8 +46,8 @@ class StateCopy;
 struct PassDue {
   // True: a change since the last pass may let a job start.
   bool now = true;
-  // When GPU-minutes in flight, a budget or a finishing gang will let a job start that the last
-  // pass did not start. kNever: no job waits for that.
+  // When a limit on GPU-minutes in flight, a budget or a finishing gang (Job::is_finishing()) will
+  // let a job start that the last pass did not start. kNever: no job waits for that.
   TimeMs at_ms = kNever;
 };
 }  // namespace state
@@ -92,7 +93,8 @@ class State {
   // --- changes -----------------------------------------------------------------------------------
   // Sets the time of an input. This time never goes back.
   void advance(TimeMs now) { log_.advance(now); }
-  // Runs the ticks of the simulator's baseline order (OrderPolicy::kUsageTick) up to now.
+  // Runs the ticks of the order rule OrderPolicy::kUsageTick, which the simulator uses, up to
+  // now().
   void advance_tick() { allocations_.advance_tick(now()); }
   // Applies a fact. Facts must come in order. A fact with number 0 belongs to a checkpoint: such a
   // fact restores a record, and does not repeat an event.

@@ -1,5 +1,6 @@
-// Copies a state at one instant as facts, in slices, while the state still changes. Checkpoints and
-// forecasts use such a copy, so that reads need not wait until a large state is copied completely.
+// Copies a state at one instant as facts, in slices, while the state still changes. The facts
+// rebuild the state, as those of snapshot.h do. Engine::begin_copy() makes such copies for
+// checkpoints and forecasts, so that reads need not wait until a large state is copied completely.
 // Threads: one at a time.
 #pragma once
 

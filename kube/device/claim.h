@@ -1,5 +1,6 @@
 // Reads the objects by which pods request devices of Dynamic Resource Allocation (DRA), and says
-// which GPUs a ResourceClaim requests.
+// which GPUs a ResourceClaim requests. The edge, which watches a cluster, adds these GPUs to the
+// requests of pods (server/edge/devices).
 //
 // A ResourceClaim names DeviceClasses. Whether a class selects GPUs follows from its selectors and
 // from the devices of the cluster. Devices of the driver gpu.nvidia.com count as GPUs or MIG
@@ -46,7 +47,8 @@ struct DeviceRequest {
   std::vector<std::string> selectors;
   // The number of devices. 0: all devices of a node that the selectors select.
   std::int64_t count = 1;
-  // True: the pod only observes the devices, and other pods may use them.
+  // True: the request has adminAccess. The pod only observes the devices, and other pods may use
+  // them.
   bool admin = false;
 };
 
@@ -66,7 +68,7 @@ struct ClaimRefs {
     std::string claim, claim_template;
   };
   std::vector<One> claims;
-  // Devices requested as resources, by class.
+  // The number of devices that the pod requests as extended resources, by DeviceClass.
   std::map<std::string, std::int64_t> classes;
 };
 
@@ -114,9 +116,9 @@ struct ClusterDevices {
       each_device;
 };
 
-// Returns the GPUs that the requests need together. Of several alternatives, the first counts that
-// some device of the cluster can serve. An error names the DeviceClass and says why Subak does not
-// know the request, for example because the class selects no device of the cluster.
+// Returns the GPUs that the requests need together. Of several alternatives, the first one counts
+// that the cluster has a device for. An error names the DeviceClass, and says why Subak cannot tell
+// which GPUs are requested. For example, the class selects no device of the cluster.
 Result<ClaimedGpus> claimed_gpus(const ClaimSpec& spec, const ClusterDevices& cluster,
                                  const ExtraGpuResources& extra);
 

@@ -1,5 +1,6 @@
 // Reads ResourceSlices, in which a driver of Dynamic Resource Allocation (DRA) lists the devices of
-// a node. Source: k8s.io/api resource/v1, ResourceSlice.
+// a node. The edge, which watches a cluster, keeps these devices in a cache (server/edge/devices).
+// Source: k8s.io/api resource/v1, ResourceSlice.
 // Threads: any; pure functions and plain values.
 #pragma once
 

@@ -1,5 +1,6 @@
 // Evaluates the selectors of DeviceClasses and ResourceClaims, which are CEL expressions about one
-// device. Subak understands the part of CEL that drivers document for selectors:
+// device. claim.h finds with them the devices that a pod may get. Subak understands the part of CEL
+// that drivers document for selectors:
 //   device.driver, device.attributes["DOMAIN"].NAME, device.capacity["DOMAIN"].NAME
 //   "NAME" in device.attributes["DOMAIN"], has(device.attributes["DOMAIN"].NAME)
 //   texts, integers, true, false, lists, quantity("40Gi")

@@ -1,5 +1,7 @@
 // Reads the objects of NVIDIA's DRA driver that a ComputeDomain needs, and writes new
-// ComputeDomains. The functions decide nothing. Sources of the names and fields:
+// ComputeDomains. A ComputeDomain is multi-node NVLink (IMEX) for the pods of one gang. The edge,
+// which watches a cluster, uses these functions (server/edge/domains); they decide nothing. Sources
+// of the names and fields:
 //   ComputeDomain          kubernetes-sigs/dra-driver-nvidia-gpu, api/nvidia.com/resource/v1beta1
 //   ResourceClaimTemplate  k8s.io/api resource/v1
 //   ResourceSlice          k8s.io/api resource/v1; the device classes of the driver's chart
@@ -40,7 +42,8 @@ inline constexpr std::string_view kChannelDriver = "compute-domain.nvidia.com";
 // (--max-nodes-per-imex-domain): the trays of one NVL72 rack.
 inline constexpr std::uint32_t kMaxDomainNodes = 18;
 
-// The owner of a ComputeDomain. All texts are empty if the gang has no owner.
+// The owner of a ComputeDomain, for its metadata.ownerReferences: the object that makes the gang's
+// pods. All texts are empty if the gang has no owner.
 struct DomainOwner {
   std::string api_version, kind, name, uid;
 };
@@ -65,7 +68,8 @@ struct ComputeDomain {
 
   bool is_ours() const { return static_cast<bool>(job); }
 };
-// kInvalid: the object has no namespace, name or uid, or one of them is too long.
+// Reads a ComputeDomain. kInvalid: the object has no namespace, name or uid, or one of them is too
+// long.
 Result<ComputeDomain> read_compute_domain(json::Value object);
 
 // A ResourceClaimTemplate as read from the API server.
@@ -77,7 +81,8 @@ struct ClaimTemplate {
   // other device.
   bool of_channel = false;
 };
-// kInvalid: the object has no namespace or name, or one of them is too long.
+// Reads a ResourceClaimTemplate. kInvalid: the object has no namespace or name, or one of them is
+// too long.
 Result<ClaimTemplate> read_claim_template(json::Value object);
 
 // A ResourceSlice of the driver names::kChannelDriver.
@@ -88,12 +93,12 @@ struct ChannelSlice {
   // True: one of the slice's devices is channel 0.
   bool has_channel = false;
 };
-// kInvalid: the object has no name, or the name is too long.
+// Reads a ResourceSlice. kInvalid: the object has no name, or the name is too long.
 Result<ChannelSlice> read_channel_slice(json::Value object);
 
 // Returns the name for the ComputeDomain of the pod's gang, and for its template. Pods of one gang
-// get the same name, and so do pods that marks put into one group. `otherwise` identifies any other
-// pod. The name is a DNS label.
+// get the same name, and so do pods that labels of their controllers put into one group.
+// `otherwise` identifies any other pod. The name is a DNS label.
 std::string domain_name_of(const Pod& pod, std::string_view otherwise);
 
 // Returns the body of the POST that makes a ComputeDomain. `name` is also the name of the template.

@@ -1,6 +1,6 @@
-// A ComputeDomain that Subak made for a gang, as its cluster's edge last saw it. The edge publishes
-// these records, and the API shows them. No decision of the core depends on them, so no fact has
-// them.
+// A ComputeDomain that Subak made for a gang, as its cluster's edge last saw it. A ComputeDomain is
+// multi-node NVLink that NVIDIA's DRA driver sets up. The edge, which watches a cluster, publishes
+// these records, and the API shows them. No decision depends on them, so no fact has them.
 // Threads: any; plain values.
 #pragma once
 

@@ -1,4 +1,6 @@
-// Reads nodes, in the form that `kubectl get nodes -o json` prints, into NodeSpecs.
+// Reads nodes, in the form that `kubectl get nodes -o json` prints, into NodeSpecs. The edge, which
+// watches a cluster, the import of nodes and the simulator use these functions.
+// Threads: any; pure functions and plain values.
 //
 // The functions read these fields, with their Kubernetes or NVIDIA names:
 //   metadata.name, metadata.labels, spec.unschedulable, spec.taints

@@ -21,8 +21,8 @@ using ResourceCounts = std::map<std::string, std::int64_t>;
 
 // Returns the label's value; empty if the node does not have the label.
 std::string find_label(const NodeSpec& node, std::string_view key);
-// Sets the node's levels from these labels of the node, the nearest group first. At most
-// limits::kTopologyLevels of them count.
+// Sets the node's topology levels, such as its rack and its block, from these labels of the node,
+// the nearest group first. At most limits::kTopologyLevels of them count.
 void read_levels(const std::vector<std::string>& topology_labels, NodeSpec& node);
 
 // Pairs of a node's statements that contradict each other, as text for people: "nvidia.com/gpu 8

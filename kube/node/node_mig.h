@@ -1,5 +1,6 @@
-// Reads the state of NVIDIA's MIG Manager on a Kubernetes node, and the slices that feature
-// discovery writes into labels. It is a part of kube/node/node.h, which lists the labels.
+// Reads the state of NVIDIA's MIG Manager on a Kubernetes node, and the slices that GPU feature
+// discovery writes into labels. MIG Manager divides the GPUs of a node into slices. It is a part of
+// kube/node/node.h, which lists the labels.
 // Threads: any; pure functions.
 #pragma once
 

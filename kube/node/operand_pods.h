@@ -1,4 +1,8 @@
-// The pods of the GPU Operator on the nodes of a cluster. Threads: one at a time.
+// The pods of NVIDIA's GPU Operator on the nodes of a cluster. Its parts, such as the driver and
+// the device plugin, run as one pod on each GPU node. While a part is not ready, GPU pods would
+// fail there. The edge, which watches a cluster, owns one object and adds the result to each
+// NodeSpec.
+// Threads: one at a time.
 #pragma once
 
 #include <map>
@@ -10,9 +14,9 @@
 
 namespace subak {
 
-// A part of the operator is ready on a node if at least one of its pods there is ready. During a
-// rolling update the node has two pods of a part for a moment. A part without any pod on the node
-// is ignored, because the operator may not deploy it there.
+// Records the state of these pods. A part of the operator is ready on a node if at least one of its
+// pods there is ready. During a rolling update the node has two pods of a part for a moment. A part
+// without any pod on the node is ignored, because the operator may not deploy it there.
 class OperandPods {
  public:
   // Takes the state of a pod. Returns true if this changes which parts are ready on the node.
@@ -20,6 +24,7 @@ class OperandPods {
   // Records that the pod is gone. If this changes which parts are ready on the pod's node, returns
   // the name of the node. In all other cases, and for an unknown pod, returns an empty text.
   std::string forget(const std::string& uid);
+  // Forgets all pods, as when the edge lists them again.
   void clear();
 
   // Adds the parts that are not ready to NodeSpec::unfit. If the device plugin is one of them, sets

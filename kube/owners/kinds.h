@@ -1,5 +1,6 @@
-// The table of the kinds of owners that Subak reads: one row for each kind. A new kind needs a row,
-// a reader (OwnerReader) and a right in deploy/kubernetes/rbac.yaml.
+// The table of the kinds of owners that Subak reads: one row for each kind. An owner is an object
+// that makes pods, such as a Job, or a group that pods name, such as a PodGroup. A new kind needs a
+// row, a reader (OwnerReader) and a right in deploy/kubernetes/rbac.yaml.
 // Threads: any; constant data and pure functions.
 #pragma once
 
@@ -18,9 +19,9 @@ namespace subak {
 
 class OwnerReader;
 
-// Whether the edge watches the objects of a kind.
+// Whether the edge, the part of Subak that watches a cluster, watches the objects of a kind.
 enum class OwnerWatch : std::uint8_t {
-  // If the API server serves the kind. Its pods are no gang, but it says who made them.
+  // If the API server serves the kind. It makes no gang, but it says which user made the pods.
   kForMaker,
   // Always: each cluster has the kind.
   kAlways,
@@ -40,6 +41,7 @@ enum class SuspendField : std::uint8_t {
   kRunPolicy,
 };
 
+// What Subak knows of one kind of owner.
 struct OwnerKindRow {
   OwnerKind kind{};
   // The kind and the API group as Kubernetes writes them: "MPIJob", "kubeflow.org".

@@ -1,5 +1,7 @@
-// Reads the spec and the status of one owner into its record: one function for each form of spec.
-// kube/owners/kinds.h says which kind has which form. Threads: one at a time.
+// Reads the spec and the status of one owner, an object that makes pods, into its OwnerRecord: one
+// function for each form of spec. kube/owners/kinds.h says which kind has which form. Private to
+// kube/owners; other code calls read_owner() of kube/owner.h.
+// Threads: one at a time.
 #pragma once
 
 #include <cstdint>

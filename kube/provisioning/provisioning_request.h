@@ -1,5 +1,6 @@
 // Reads ProvisioningRequests of the cluster-autoscaler. Writes new requests and their PodTemplates.
-// A ProvisioningRequest asks an autoscaler for nodes on which a number of pods fit. The functions
+// A ProvisioningRequest asks an autoscaler for nodes on which a number of pods fit. The edge, which
+// watches a cluster, makes them for waiting jobs (server/edge/provisioning); the functions here
 // decide nothing. Source of the names and fields: the Go module
 // k8s.io/autoscaler/cluster-autoscaler/apis, provisioningrequest/autoscaling.x-k8s.io/v1.
 // Threads: any; pure functions.
@@ -88,7 +89,8 @@ struct ProvisioningRequest {
 
   bool is_ours() const { return static_cast<bool>(job); }
 };
-// kInvalid: the object has no namespace, name or uid, or one of them is too long.
+// Reads a ProvisioningRequest. kInvalid: the object has no namespace, name or uid, or one of them
+// is too long.
 Result<ProvisioningRequest> read_provisioning_request(json::Value object);
 
 // Returns the name of a job's request, "subak-1-42-3". Other installations of Subak in the same

@@ -1,4 +1,5 @@
 // Reads the objects by which a pod gets its volumes, and says on which nodes the pod can use them.
+// The edge, which watches a cluster, adds these nodes to the pod's request (server/edge/volumes).
 //
 // A pod names PersistentVolumeClaims. A bound PersistentVolumeClaim names a PersistentVolume, which
 // may be usable on some nodes only, such as those of one zone. A PersistentVolumeClaim without a
@@ -37,6 +38,7 @@ struct VolumeClaim {
   bool lost = false;
   friend bool operator==(const VolumeClaim&, const VolumeClaim&) = default;
 };
+// Reads a PersistentVolumeClaim.
 VolumeClaim read_volume_claim(json::Value object);
 
 // Returns the nodes on which the PersistentVolume can be used, as required node affinity. Empty:
@@ -52,6 +54,7 @@ struct StorageClass {
   std::vector<AffinityTerm> nodes;
   friend bool operator==(const StorageClass&, const StorageClass&) = default;
 };
+// Reads a StorageClass.
 StorageClass read_storage_class(json::Value object);
 
 // Returns terms that match a node if both lists match it. An empty list matches any node. The

@@ -1,4 +1,4 @@
-// The parts that several account commands share. Threads: one at a time.
+// The parts that several commands of `subak account` share. Threads: one at a time.
 #pragma once
 
 #include <memory>
@@ -32,7 +32,8 @@ void put_options(const AccountEditOptions& options, Request& request) {
 // Adds --reason, --request-id, --revision, --dry-run and --override.
 void add_edit_options(Command& command, AccountEditOptions& options);
 
-// Prints the diff for people, or `answer` itself for programs. Returns the exit code.
+// Prints the result of an edit: the diff for people, or `answer` itself for programs. Returns the
+// exit code.
 int show_edit(Session& session, const std::string& path, const v1::EditAccountResponse& answer,
               bool dry_run);
 // Adds --override, for edits of accounts that another caller manages.

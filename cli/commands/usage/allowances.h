@@ -32,6 +32,7 @@ struct Allowance {
   const v1::BudgetRow* budget = nullptr;
 };
 
+// The allowances of all accounts and lines of one report.
 class Allowances {
  public:
   // An account's path, and the first second of the line's days; 0: all days.

@@ -1,5 +1,6 @@
-// Decides which job a pod joins, and which fields the job takes from the pod. Several files of
-// decide/ share these functions.
+// Decides which job a pod joins, and which fields the job takes from the pod. The pods of a gang
+// form one job; a single pod is a job of its own. The decisions on reports about pods call these
+// functions.
 // Threads: one at a time; all functions run inside Engine::apply.
 #pragma once
 
@@ -13,9 +14,9 @@ namespace subak::decide {
 std::string job_name_of(const PodRecord& pod);
 // Returns the gates that the pod has: Subak's gate and gates of other parties.
 PodGate gate_of(const PodRecord& pod);
-// Returns the job that the pod joins: the job of its parked owner, or else the job of its gang. For
-// a pod without a gang, the result may be a job whose controller has to recreate its pod. nullptr:
-// the pod needs a new job.
+// Returns the job that the pod joins: the job of its parked owner, which Subak suspended until the
+// job's turn, or else the job of its gang. For a pod without a gang, the result may be a job that
+// waits until its controller recreates its pod. nullptr: the pod needs a new job.
 const state::Job* find_gang(const Decision& d, ClusterId cluster, const PodRecord& pod);
 // Returns the fact that creates a job, with the fields of its first pod.
 fact::JobCreated job_of(Decision& d, const state::Cluster& cluster, const PodRecord& pod,
@@ -23,14 +24,17 @@ fact::JobCreated job_of(Decision& d, const state::Cluster& cluster, const PodRec
 // Returns the fact that creates a job of pods that wait, with the fields of its first pod.
 fact::JobCreated new_job(Decision& d, const state::Cluster& cluster, const PodRecord& pod,
                          AccountId account);
-// Handles a new pod with Subak's gate: the pod joins its gang, or becomes a job of its own.
+// Handles a new pod with Subak's gate: the pod joins its gang, or becomes a job of its own. Refuses
+// the input if the account or the gang has too many waiting pods, or if the gang's request is too
+// large.
 void queue_pod(Decision& d, const state::Cluster& cluster, const PodRecord& pod, AccountId account);
 // Call it when a waiting pod is seen again. From this call on, the pod's present request counts.
 void change_pod(Decision& d, const state::PodPlace& place, const PodRecord& pod, AccountId account);
 // Call see_size() when a pod is seen again, because the report has the present size of the pod's
 // gang. The ranks of pods may change.
 void see_size(Decision& d, JobId id, const PodRecord& pod);
-// Changes the fact `job` to create the job of a single pod whose gang started without this pod.
+// Returns `job`, changed so that it creates the job of a single pod whose gang started without this
+// pod.
 fact::JobCreated alone_of_gang(fact::JobCreated job);
 
 }  // namespace subak::decide

@@ -1,5 +1,7 @@
-// The jobs of one cluster that may give back GPUs of one product. The list is made when a search
-// for claims begins, and then follows the claims of this search (docs/design/0049).
+// The jobs of one cluster that may give back GPUs of one product, so that another job gets them. A
+// search for claims makes the list when it begins, and updates it after each claim that it makes
+// (docs/design/0049). A claim sets GPUs aside for a waiting job, the claimant; the jobs that must
+// end for it are its victims.
 //
 // Threads: one at a time; the objects refer to the state.
 #pragma once
@@ -33,19 +35,22 @@ struct GiverTree {
   std::map<AccountId, std::vector<AccountId>> children;
 };
 
-// True if giver `a` gives before giver `b`. Both are jobs of the same account.
+// True if giver `a` gives before giver `b`. Both are jobs of the same account. Jobs that are not
+// is_slow() come first, then the lowest priority, then the latest start.
 bool gives_before(const State& s, const Giver& a, const Giver& b);
 // True if the job's grace period is longer than Policy::reclaim_max_grace_ms. Such a job gives
 // last.
 bool is_slow(const State& s, const state::Job& job);
-// True if account `a` gives before its sibling `b`: in `left`, `a` has more GPUs for each of its
-// shares.
+// True if account `a` gives before its sibling `b`: `a` holds more GPUs for each of its shares.
+// `left`: the holdings of the accounts, without the jobs that give or end.
 bool has_more(const AccountTree& tree, const WithoutHoldings& left, AccountId a, AccountId b);
 
+// The givers of one cluster and product, and the figures by which the search chooses among them.
 class Candidates {
  public:
-  // The state must outlive the object. Meanwhile the state may change only by claims, and each
-  // claim must be passed to follow(). O(nodes and holds of the cluster + victims of all claims).
+  // The state must outlive the object. While the object exists, only new claims may change the
+  // state, and each must be passed to follow(). O(nodes and holds of the cluster + victims of all
+  // claims).
   Candidates(const State& s, ClusterId cluster, ProductId product);
 
   ProductId product() const { return product_; }
@@ -64,7 +69,7 @@ class Candidates {
   // Jobs that are already ending, for any reason, and are not victims of a claim.
   const std::vector<const state::Job*>& ending() const { return ending_; }
   // The GPUs that each account would hold if the jobs of ending() and the victims of all claims had
-  // ended.
+  // ended. Claimed GPUs count as held by the claimant's account.
   const WithoutHoldings& left() const { return left_; }
   // The milli-GPU of the product that victims of claims hold.
   MilliGpu claimed() const { return claimed_; }

@@ -1,6 +1,8 @@
-// Finds a claim for a queued job: the jobs that must end so that it can start, and the slots that
-// it then takes (docs/design/0049, 0084, 0085). A *giver* is a job that may have to give its GPUs
-// to the claimant: by quota, or by priority class.
+// Finds a claim for a queued job, the claimant (docs/design/0049, 0084, 0085). A claim has the jobs
+// that must end so that the claimant can start, its victims, and the slots that the claimant then
+// takes. A slot is a node and the GPUs there that one pod takes. A *giver* is a job that may have
+// to give its GPUs to the claimant: by quota, or by priority class. The pass uses this search
+// (engine/decide/claims.h).
 //
 // Threads: one at a time; the object refers to state and search. The caches do not change results.
 #pragma once
@@ -29,11 +31,11 @@ struct ClaimFound {
 };
 
 // The search for claims in one pass. All claimants share the collected data: the givers and their
-// order. A new object would find the same claims.
+// order. A new object for each claimant would find the same claims, but more slowly.
 class ClaimSearch {
  public:
-  // While the object exists, the state may change only by claims, and each claim must be passed to
-  // follow(). O(products x log products).
+  // Both arguments must outlive the object. While the object exists, only new claims may change the
+  // state, and each must be passed to follow(). O(products x log products).
   ClaimSearch(const State& s, Search& search);
   ~ClaimSearch();
 
@@ -42,11 +44,13 @@ class ClaimSearch {
   // all givers had ended. A gang that needs spare nodes claims nothing, because a claim cannot set
   // spare nodes aside until the gang starts.
   //
-  // The givers of a claim by quota are preemptible jobs below the claimant's reach (reach_of()). A
+  // The givers of a claim by quota are preemptible jobs below the claimant's reach (reach_of()).
+  // The reach is the highest account up to which the claimant is within the quotas on its path. A
   // job gives only while each account on its path is beyond its quota on the product. Accounts that
   // are also on the claimant's path do not count. The order of these givers:
   //   - among the children of an account, the child with the most GPUs for each of its shares first
-  //   - among the jobs of an account, the job with the lowest priority first, then the latest start
+  //   - among the jobs of an account, the job with the lowest priority first, then the latest
+  //     start; jobs that take long to end (is_slow()) come after all others
   //   - last, jobs whose end would bring their account below its quota
   //
   // The givers of a claim by class are preemptible jobs of the claimant's account and its users,

@@ -1,4 +1,5 @@
-// The order in which jobs give GPUs back for one claimant (docs/design/0049).
+// The order in which jobs give GPUs back for one claimant, the waiting job for which a claim sets
+// GPUs aside (docs/design/0049). Private to engine/derive/claim_search.
 // Threads: one at a time; the object refers to the state and the candidates.
 #pragma once
 
@@ -15,12 +16,12 @@
 
 namespace subak::derive {
 
-// Each result of next() depends on the earlier results: an account that is no longer beyond its
-// quota gives no more GPUs.
+// Yields the givers one after the other. Each result of next() depends on the earlier ones: an
+// account that is no longer beyond its quota gives no more GPUs.
 class Givers {
  public:
-  // `reach` is the claimant's reach (reach_of()). Only jobs below this account give GPUs. next()
-  // returns jobs of candidates.tree() until offer() is called.
+  // `reach` is the highest account up to which the claimant is within quota (reach_of()). Only jobs
+  // below this account give GPUs. next() returns jobs of candidates.tree() until offer() is called.
   Givers(const State& s, const Candidates& candidates, const state::Job& claimant, AccountId reach);
 
   // From now on, next() returns jobs of this tree. None of them may have been returned before.
@@ -38,9 +39,9 @@ class Givers {
   // claimant's path is beyond its quota. Jobs that have already given count as ended.
   bool is_willing(AccountId leaf) const;
   // Returns the milli-GPU of the product that the account holds beyond its quota. nullopt: the
-  // account has no quota, so the accounts above it decide. There is one exception: the highest
-  // account that is not on the claimant's path counts with all its GPUs if it and all accounts
-  // above it have no quota.
+  // account has no quota, so the accounts above it decide. There is one exception. The highest
+  // account that is not on the claimant's path counts with all its GPUs, if neither it nor an
+  // account above has a quota that covers it.
   std::optional<MilliGpu> beyond_quota(AccountId id) const;
 
  private:

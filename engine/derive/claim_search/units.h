@@ -1,5 +1,5 @@
-// Units: groups of nodes whose GPUs a gang of several nodes may claim together. A unit is a clique,
-// a rack or a single node (docs/design/0049).
+// Units: groups of nodes whose GPUs a gang of several nodes may claim together. A unit is an NVLink
+// clique, a rack or a single node (docs/design/0049). Private to engine/derive/claim_search.
 // Threads: one at a time; the object refers to the state and the candidates.
 #pragma once
 
@@ -78,7 +78,8 @@ class Units {
   std::vector<std::vector<Part>> units_of_;
 };
 
-// Returns the job's run time so far, times its milli-GPU.
+// Returns what would be lost if the giver ended: its milli-GPU times its run time so far in
+// minutes.
 MilliGpu loss_of(const State& s, const Giver& giver);
 
 }  // namespace subak::derive

@@ -1,4 +1,6 @@
-// Searches for a placement that a claimant would have if some jobs had ended (docs/design/0049).
+// Searches for the placement that a claimant would have if some jobs had ended (docs/design/0049).
+// A claimant is the waiting job for which a claim sets GPUs aside. Private to
+// engine/derive/claim_search.
 // Threads: one at a time; the object refers to the state and the search.
 #pragma once
 

@@ -1,4 +1,5 @@
 // Turns facts into the history of one job: events in the order of the facts, each with its cause.
+// `subak job history` and the console show them. A fact is a durable decision or observation.
 //
 // Units: ms since 1970-01-01 UTC, by the engine's time.
 // Threads: one at a time for each object; no shared state.
@@ -19,7 +20,7 @@ namespace subak::derive {
 
 // What an event says. The API has the same values, plus 1, so only append.
 enum class JobEventKind : std::uint8_t {
-  // The job came into being, in JobEvent::state.
+  // Subak got to know the job, or it was submitted. JobEvent::state is its first state.
   kCreated,
   // Pods joined the waiting job.
   kPodsAdded,
@@ -82,7 +83,8 @@ struct JobEvent {
   // The first fact of the event, and its time.
   std::uint64_t seq = 0;
   TimeMs time_ms = 0;
-  // The time of the last fact. Later than `time_ms` only if the event has several pods.
+  // The time of the last fact of the event. Later than `time_ms` only if the event has several
+  // pods.
   TimeMs last_ms = 0;
   JobEventKind kind = JobEventKind::kCreated;
   // The job's state after the event.

@@ -1,5 +1,5 @@
 // Says which jobs Subak may end so that other jobs get their GPUs, and how many GPUs the remaining
-// jobs hold (docs/design/0060).
+// jobs hold (docs/design/0060). The passes and the search for claims ask these functions.
 //
 // Threads: any; pure functions.
 #pragma once
@@ -18,14 +18,16 @@ bool may_be_ended(const state::Job& job);
 // True if Subak may end the job so that another job gets its GPUs: may_be_ended() is true, and the
 // job is not marked as not preemptible.
 bool can_be_preempted(const State& s, const state::Job& job);
-// True if the job was preempted since the last outside event (state::Claims::outside_event_ms()).
-// Until the next outside event, no claim takes the job's GPUs again (docs/design/0084).
+// True if the job was preempted since the last outside event (state::Claims::outside_event_ms()),
+// such as an arrival of a job or an edit. Until the next such event, no claim takes the job's GPUs
+// again (docs/design/0084).
 bool was_preempted_since_event(const State& s, const state::Job& job);
 // True if the job cannot be preempted while its pods run: it is marked as not preemptible, Subak
 // did not start it, or some pod has no controller.
 bool is_fixed(const State& s, const state::Job& job);
-// True if a preempted job does not end: it still exists after time_to_end(), or its cluster refuses
-// to end it. A claim no longer counts on such a job, but Subak still asks it to end.
+// True if a preempted job does not end: it still holds GPUs after time_to_end(), or its cluster
+// refuses to end it. A claim no longer counts on the GPUs of such a job, but Subak still asks it to
+// end.
 bool stays(const state::Job& job);
 // True if the policy lets jobs within quota reclaim GPUs and the order is
 // OrderPolicy::kTargetShare.

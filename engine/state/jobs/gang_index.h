@@ -1,7 +1,9 @@
 // Finds live jobs that consist of pods: by the gang's name, by the owner (the uid of the pods'
-// controller), by the namespace, and by the workload.
+// controller), by the namespace, and by the workload. A workload is the Kubernetes object whose
+// pods are several jobs, such as a Deployment.
 //
-// A gang's name belongs to one job at a time. Later members of the gang join this job.
+// A gang's name belongs to one job at a time, and later pods of the gang join this job. A pod that
+// comes after the start of its gang may become a job of its own: it is "apart" from the gang.
 // Threads: one at a time; Jobs owns the object.
 #pragma once
 
@@ -24,17 +26,18 @@ class GangIndex {
   // Returns the job that a pod of this gang joins. `name` is "namespace/gang", and `owner` is
   // PodRecord::owner. None: the pod needs a new job.
   JobId of_gang(ClusterId cluster, const std::string& name, const std::string& owner) const;
-  // Returns a job of the same gang whose owner has the same uid, which is the part of the owner
-  // before "+". None: there is no such job.
+  // Returns a job of a gang with this name whose owner has the same uid. The uid is the part of
+  // `owner` before "+". None: there is no such job.
   JobId of_owner(ClusterId cluster, const std::string& name, const std::string& owner) const;
-  // Returns the live job that is or was parked with this owner (Job::parking), whatever its name.
-  // `owner` is PodRecord::owner; the part before "+" counts. None: there is no such job.
+  // Returns the live job that is or was parked with this owner, whatever the job's name. A job is
+  // parked while Subak keeps its owner suspended (Job::parking). `owner` is PodRecord::owner; the
+  // part before "+" counts. None: there is no such job.
   JobId of_parked(ClusterId cluster, const std::string& owner) const;
-  // Returns the live jobs of single pods that are apart from this gang (Job::is_apart), by number.
+  // Returns the live jobs of single pods that are apart from this gang (Job::is_apart), by id.
   std::vector<JobId> apart(ClusterId cluster, const std::string& name,
                            const std::string& owner) const;
   // Returns the jobs of one namespace that consist of pods, are not done and have no account, by
-  // number.
+  // id.
   std::vector<JobId> unassigned(ClusterId cluster, const std::string& ns) const;
 
   // The jobs that have a workload and are not done.

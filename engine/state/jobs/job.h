@@ -1,5 +1,11 @@
-// A job and its pods, as the engine knows them. All types are plain values. Only code in state/
-// changes jobs; other code sees them as const.
+// A job and its pods, as the engine's state has them. Only code in engine/state/ changes jobs;
+// other code sees them as const.
+//
+// A job is a gang of pods that start together, or one pod, or an API job. A user submitted an API
+// job over the API, and its launcher creates the pods. A rank is the number of a pod in its gang.
+// An attempt is one try of the job to start, from its holds to its end. A hold is a slot, which is
+// GPUs on one node, that a pod has before it is bound. model/job.h has the states of jobs and pods.
+// Threads: plain values; the owner of the State decides who may read them.
 #pragma once
 
 #include <cstddef>
@@ -20,7 +26,7 @@
 
 namespace subak::state {
 
-// Stands for a time that is not known or never comes.
+// The time that stands for "not known" or "never".
 inline constexpr TimeMs kNever = limits::kMaxTimeMs;
 
 // One pod of a job: one rank, or a pod that waits for a rank. A rank of an API job has no uid.
@@ -43,7 +49,7 @@ struct Pod {
   std::uint32_t order = 0;
   // How long the pod may take to end after it was asked. 0: the time is not known.
   DurationMs grace_ms = 0;
-  // The slot that the pod holds. The slot is empty if the pod holds no GPUs.
+  // The slot that the pod holds: its node, and the GPUs there. Empty if the pod holds none.
   PodSlot slot;
   // The start of the interval of the pod's next ledger row.
   TimeMs since_ms = 0;
@@ -62,12 +68,12 @@ struct Pod {
   // True if the pod exists in its cluster and has not ended. A waiting rank of an API job has no
   // pod.
   bool is_live() const { return holds_slot() || (state == PodState::kWaiting && !uid.empty()); }
-  // True for an expected pod (fact::PodsExpected). The owner creates such a pod when the pods with
-  // lower ranks run. The new pod has a closed gate.
+  // True for an expected pod (fact::PodsExpected): a pod that does not exist yet, but that the
+  // owner of the gang's pods will create, with a closed gate.
   bool is_expected() const {
     return uid.empty() && gate == PodGate::kClosed && state != PodState::kGone;
   }
-  // True if Subak could place the pod now.
+  // True if Subak could place the pod now: the pod waits, and only Subak's own gate is closed.
   bool is_ready() const { return state == PodState::kWaiting && gate == PodGate::kClosed; }
   // True if the pod's gate was closed, as far as Subak knows, when the pod's hold was released.
   // Because an earlier command to open the gate may still be in flight, the gate may open
@@ -88,7 +94,7 @@ inline void unsettle([[maybe_unused]] std::vector<Pod>& pods) {
 #endif
 }
 
-// The fields of a job of pods that come from its pods.
+// The fields that only a job of pods has, and that come from these pods.
 struct PodOrigin {
   // For a gang: the uid of the controller of the gang's pods.
   std::string owner;
@@ -97,10 +103,12 @@ struct PodOrigin {
   // True: the account has not accepted the job yet, because it was draining or had too many waiting
   // jobs when the job came. The job is not queued.
   bool awaits_resume = false;
-  // For a gang: PodRecord::replaced_alone. For a job of a single pod: true if the pod's gang
-  // started without this pod.
+  // For a gang: true if it is inferred, so that a lost pod is replaced alone
+  // (PodRecord::replaced_alone). For a job of a single pod: true if the pod's gang started without
+  // this pod.
   bool replaced_alone = false;
-  // Whether the job waits for a suspended owner (docs/design/0119).
+  // Whether Subak keeps the owner of the job's pods suspended until the job's turn, so that the
+  // pods do not exist yet (docs/design/0119).
   Parking parking = Parking::kNone;
   // The object that creates the pods of this job and of others. nullptr: there is none. Jobs of one
   // workload share the object (WorkloadIndex).
@@ -126,8 +134,8 @@ struct Run {
   std::uint32_t holding = 0;
   // For a gang: when its first pod finished in this attempt while others held GPUs. 0: none did.
   TimeMs finishing_ms = 0;
-  // The nodes of the pods that finished within limits::kGangFinishMs after that. A node may be
-  // there twice.
+  // The nodes of the pods that finished within limits::kGangFinishMs after `finishing_ms`. A node
+  // may occur twice.
   std::vector<NodeId> finished_on;
 
   // Records that a pod finished on this node while other pods of its gang hold GPUs.
@@ -149,7 +157,7 @@ struct Backoff {
   TimeMs until_ms = 0;
 };
 
-// The last attempt that was not Ready in time (fact::ReadyTimedOut).
+// The last attempt whose pods were not Ready in time (fact::ReadyTimedOut).
 struct ReadyTimeout {
   // Why a pod was not Ready; never empty.
   std::string words;
@@ -202,12 +210,12 @@ struct Job {
   AccountId leaf;
   // Among the jobs of the leaf, the job with the highest number comes first.
   std::int32_t priority = 0;
-  // The shape of the job's request. None while the job is incomplete, for foreign jobs, and after
-  // the end of the job.
+  // The shape of the job's request. None while the job is incomplete, for foreign jobs (JobOrigin),
+  // and after the end of the job.
   ShapeUse shape;
   JobState state = JobState::kIncomplete;
   JobOrigin origin = JobOrigin::kApi;
-  // Why the job ended. For a job that has not ended: why its attempt ends or ended.
+  // Why the job ended. For a job that has not ended: why its last attempt ends or ended.
   Cause cause = Cause::kNone;
   // In the state kEnding: why the job's pods are asked to end.
   Cause stop = Cause::kNone;
@@ -217,7 +225,7 @@ struct Job {
   bool has_class : 1 = false;
   // How often the job's present or last attempt ran beyond its planned end.
   std::uint8_t overruns = 0;
-  // How many attempts in a row had gates that could not be opened.
+  // How many attempts in a row ended because a gate could not be opened.
   std::uint16_t refusals = 0;
   // The number of ranks that start together. 0: the number is not known.
   std::uint32_t gang_size = 0;
@@ -236,8 +244,8 @@ struct Job {
   // The pods, by rank. Empty for an API job that never started. Pods after the ranks of a gang wait
   // for a free rank.
   std::vector<Pod> pods;
-  // For a job that consists of pods: the wishes of its gang. For an ended job: its complete
-  // request.
+  // For a job that consists of pods: what its gang asks for beyond the shapes of its pods, such as
+  // a topology. For an ended job: its complete request.
   std::shared_ptr<const GangRequest> asked;
   // The fields that the job's pods state. Set only for jobs that consist of pods, until the job is
   // done.
@@ -253,7 +261,7 @@ struct Job {
   bool is_ours() const { return origin == JobOrigin::kApi || origin == JobOrigin::kPods; }
   // True while the job is incomplete, queued or paused.
   bool waits() const { return is_waiting(state); }
-  // True if the job waits and its pods had holds before.
+  // True if the job waits again: it consists of pods, and an earlier attempt gave them holds.
   bool waits_again() const { return waits() && attempt > 0 && origin == JobOrigin::kPods; }
   // Returns the job's run. All times are 0 while the job has no run.
   const Run& run() const { return of_run != nullptr ? *of_run : kNoRun; }
@@ -285,7 +293,7 @@ struct Job {
     const bool left = pod_origin != nullptr && pod_origin->replaced_alone;
     return origin == JobOrigin::kPods && !gang && left;
   }
-  // Returns the number of pods without a rank in their gang. These pods wait for a free rank.
+  // Returns the number of pods beyond the ranks of their gang. These pods wait for a free rank.
   std::size_t pods_behind() const {
     const bool may = origin == JobOrigin::kPods && gang_size > 0 && state != JobState::kDone;
     return may ? pods.size() - ranks() : 0;
@@ -317,7 +325,7 @@ struct Job {
   // True if the job's controller has to create another pod: its only pod is gone, or Subak ends it.
   // Subak ends such a pod if the scheduler refused it, or if it was not Ready in time.
   bool awaits_pod() const;
-  // True if the job still has holds after its time limit, and its request is known.
+  // True if the job's current run went beyond a planned end, and the job's request is known.
   bool is_over() const { return overruns > 0 && run().started_ms != 0 && shape; }
   // True if some pods of the gang have finished, and others may still hold GPUs.
   bool is_finishing() const { return in_attempt() && run().finishing_ms != 0; }
@@ -331,8 +339,9 @@ struct Job {
   // Returns a waiting pod with a rank that contradicts its gang (Pod::dispute); nullptr if there is
   // none.
   const Pod* disputing() const;
-  // If the gang has segments, which need the ranks of its pods: returns in words why these ranks
-  // are not known, or are not unique. Empty: the ranks are known or not needed. O(pods log pods).
+  // For a gang with segments, whose pods need known ranks: returns in words why the ranks are not
+  // known, or not unique. A segment is consecutive ranks that share an NVLink domain. Empty: the
+  // ranks are known or not needed. O(pods log pods).
   std::string unknown_ranks() const;
   // True if the job's pods are asked to end and the job will not wait again. Another job may then
   // take the job's name.

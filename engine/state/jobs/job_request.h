@@ -1,6 +1,6 @@
-// The requests of jobs and their pods. A complete gang has one request: the job has a shape, and
-// each pod is a rank of this shape. Before the gang is complete, the job has no shape, and each pod
-// has a shape of its own.
+// The requests of jobs and their pods. A shape is a request that the fleet has registered under a
+// number. A complete gang has one request: the job has a shape, and each pod is a rank of this
+// shape. Before the gang is complete, the job has no shape, and each pod has a shape of its own.
 //
 // The functions look up requests by shape in the fleet. The functions that change a job change only
 // its shape, its list of pods and its parking. No index of Jobs depends on the shapes of pods.
@@ -60,13 +60,13 @@ void complete_gang(const Fleet& fleet, Job& job, ShapeUse shape);
 // Reverses complete_gang(), so that the job's pods may change. Each pod gets a shape of its own,
 // which `alone` returns. Asserts that the job has no holds.
 void open_gang(const Fleet& fleet, Job& job, const std::function<ShapeUse(const PodShape&)>& alone);
-// Marks a rank without a live pod as an expected pod with this shape. References to the job's pods
-// become invalid.
+// Marks a rank without a live pod as an expected pod with this shape: a pod that its owner will
+// create later. References to the job's pods become invalid.
 void expect_pod(Job& job, std::uint32_t rank, ShapeUse shape);
 
-// Sets whether the owner of the job is parked or resumed. The job's parking must not be kNone,
-// neither before the call nor after it (asserted). If the owner of a waiting job is resumed, the
-// function removes the expected pods of the job.
+// Sets whether the owner of the job's pods is parked (suspended by Subak) or resumed. The job's
+// parking must not be kNone, neither before the call nor after it (asserted). If the owner of a
+// waiting job is resumed, the function removes the expected pods of the job.
 void set_parking(Job& job, Parking to);
 
 }  // namespace subak::state

@@ -1,8 +1,8 @@
 // Sets of jobs with a certain property, and the numbers of jobs by state. A job is in a set if and
 // only if the comment of the set is true for this job.
 //
-// The caller reports which part of a job has changed.
-// Threads: one at a time; Jobs owns the object.
+// The class Jobs owns the sets, and tells them which part of a job has changed.
+// Threads: one at a time.
 #pragma once
 
 #include <array>
@@ -35,7 +35,7 @@ class JobSets {
   const std::set<JobId>& refused() const { return refused_; }
   // Jobs with Job::awaits_resume(): the job's account has not accepted the job yet.
   const std::set<JobId>& awaiting_resume() const { return awaiting_resume_; }
-  // The same jobs by their accounts.
+  // The jobs of awaiting_resume(), by account and id.
   const std::set<std::pair<AccountId, JobId>>& awaiting_by_leaf() const {
     return awaiting_by_leaf_;
   }

@@ -1,6 +1,6 @@
-// Writes a job as facts of a checkpoint. A job with more pods than a fact may have becomes several
-// facts. Each fact except the last has only pods, and `more` is set. The last fact also has all
-// other fields.
+// Writes a job as facts of a checkpoint (fact::JobSnapshot), and joins these facts again. A job
+// with more pods than a fact may have becomes several facts. Each fact except the last has only
+// pods, and `more` is set. The last fact also has all other fields.
 // Threads: one at a time.
 #pragma once
 
@@ -17,7 +17,8 @@ namespace subak::state {
 // Passes the job on as facts. O(pods).
 void snapshot_job(const Fleet& fleet, const Job& job, const LiveCopy::Sink& sink);
 
-// Joins the facts of one job again. The facts of a job must come one after the other.
+// Joins the facts of one job again. Pass all facts of a job one after the other, before those of
+// the next job.
 class JobParts {
  public:
   // Adds the next fact. Returns the complete job with all its pods, or nullptr if more facts of the

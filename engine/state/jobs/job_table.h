@@ -1,8 +1,8 @@
 // The jobs by id, their ids in order, and the ended jobs in the order of their ends. The table has
 // each job once. An ended job stays until limits::kDoneJobsKept other jobs have ended after it.
 //
-// Every change of a job begins with writable(), so that a copy in progress can first copy the
-// unchanged job. A reference to a job is valid until the table forgets the job.
+// Every change of a job begins with writable(), so that a copy in progress (live_copy.h) can first
+// copy the unchanged job. A reference to a job is valid until the table forgets the job.
 // Threads: one at a time; Jobs owns the table.
 #pragma once
 

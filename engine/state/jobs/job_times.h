@@ -1,5 +1,6 @@
-// The due times of jobs: the deadline (Job::until_ms), and the time at which Subak checks the job's
-// planned end (Run::due_ms). A job has at most one deadline and one such check.
+// The due times of jobs: the deadline (Job::until_ms), such as the end of its hold, and the time at
+// which Subak checks the job's planned end (Run::due_ms). A job has at most one deadline and one
+// such check. derive/deadlines.h reads them.
 //
 // JobTimes sets these times in the jobs and in its sorted lists together, so the jobs and the lists
 // always agree. Times are in ms since 1970-01-01 UTC; 0 stands for none.

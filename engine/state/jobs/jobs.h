@@ -1,9 +1,9 @@
-// All jobs and gangs with their indexes. Only this code changes more than one index. Allocations
-// changes the slots of a job, which are the places of its pods on nodes; this class changes
-// everything else.
+// All jobs and gangs with their indexes. Only this class changes more than one index. Allocations
+// changes the slots of a job, which are the GPUs of its pods on nodes; this class changes
+// everything else. State calls it when it applies a fact.
 //
-// Each part owns one kind of index. The header of the part states the invariant. Jobs changes the
-// parts together. Jobs also has the queue, the counts of waiting jobs and pods, and the record of
+// Each index is a class of its own, whose header states the invariant. Jobs changes the indexes
+// together. Jobs also has the queue, the counts of waiting jobs and pods, and the record of
 // overruns.
 //
 // A reference to a job is valid until Jobs forgets the job: when limits::kDoneJobsKept other jobs
@@ -80,8 +80,8 @@ class Jobs {
   Job& create(const fact::JobCreated& f, ShapeUse shape, TimeMs now);
   // Adds a waiting pod at a free rank. `shape` is the shape of the pod.
   void add_pod(const fact::PodAdded& f, ShapeUse shape);
-  // Puts the pod in the place of an expected pod, which got a hold before the pod existed. The new
-  // pod takes the rank and the hold of the expected pod.
+  // Records that an expected pod, which got a hold before it existed, has come. The new pod takes
+  // its rank and its hold.
   void fill_place(const fact::PodAdded& f);
   // Changes the request of a waiting job. The job's priority and submit time do not change, so the
   // job's position in its class stays.
@@ -95,8 +95,8 @@ class Jobs {
   void resize_gang(Job& job, std::uint32_t size);
   // Frees the job's gang name for another job.
   void forget_gang(const Job& job) { gangs_.forget_gang(job); }
-  // Gives an account to a job without one. Allocations::assign counts the job's holds for the
-  // account.
+  // Gives an account to a job without one. Call Allocations::assign() too, which counts the job's
+  // holds for the account.
   void assign(Job& job, AccountId leaf);
   // Moves the waiting jobs of an account that the tree has just moved from the parent `from`.
   void account_moved(AccountId account, AccountId from) {
@@ -105,7 +105,8 @@ class Jobs {
   }
   // Sets JobExtras::backoff. nullptr: drops the record of the scheduler's refusal.
   void set_backoff(Job& job, std::unique_ptr<Backoff> backoff);
-  // If `awaits` is true, the job stays out of the queue until its account accepts jobs again.
+  // Sets whether the account has not accepted the job yet. If `awaits` is true, the job stays out
+  // of the queue.
   void await_resume(Job& job, bool awaits);
   // Changes a job's state, and all indexes that depend on the state. No other function changes a
   // job's state. Asserts that model/job.h allows the change.

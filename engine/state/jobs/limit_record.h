@@ -1,6 +1,7 @@
-// Records which kinds of jobs overran their time limits lately. Jobs are of one kind if account,
-// user, cluster, request, and the name without its digits are equal. A kind overran lately if one
-// of its jobs is beyond its limit now. A kind also overran lately if one of its last two jobs with
+// Records which kinds of jobs overran their time limits lately. Reservations do not rely on the
+// limits of such jobs (trusts_limit() of planned_end.h). Jobs are of one kind if account, user,
+// cluster, request, and the name without its digits are equal. A kind overran lately if one of its
+// jobs is beyond its limit now. A kind also overran lately if one of its last two jobs with
 // Job::ran_its_course() was beyond its limit.
 //
 // Only jobs that have a time limit and that Subak placed count. The record follows from the jobs in
@@ -33,9 +34,9 @@ class LimitRecord {
   // True if the kind of the job, with this request, overran lately. O(log kinds); O(1) if no kind
   // overran lately.
   bool overran_lately(const Job& job, const GangRequest& request) const;
-  // True if this ended job is one of the last two ended jobs of a kind that overran.
+  // True if this ended job is one of the last two ended jobs of a kind that overran lately.
   bool rests_on(const Job& done) const;
-  // Returns a number that changes when a kind begins or ceases to count as overrun.
+  // Returns a number that changes when overran_lately() changes for some kind.
   std::uint64_t version() const { return version_; }
 
   // Call over() when a job with holds is beyond its limit. Call left() when such a job no longer

@@ -1,4 +1,4 @@
-// Copies the live jobs of one instant as facts, in slices, while jobs still change. Jobs calls
+// Copies the live jobs of one instant as facts, in slices, while jobs still change. JobTable calls
 // before_change() before it changes a job, so the copy shows every job as it was at that instant.
 // Memory: 8 bytes for each job, and the facts of the jobs that change before their turn.
 // Threads: one at a time.

@@ -1,6 +1,6 @@
-// Finds the job and rank of a pod by its uid. A uid is unique only within its cluster. A uid
-// belongs to one job at a time: if a pod moves to another job, the uid belongs to that job from
-// then on.
+// Finds the job and rank of a pod by its uid. A rank is the number of the pod in its job. A uid is
+// unique only within its cluster. A uid belongs to one job at a time: if a pod moves to another
+// job, the uid belongs to that job from then on.
 //
 // Threads: one at a time; Jobs owns the object.
 #pragma once

@@ -1,6 +1,7 @@
-// The numbers of waiting jobs, and of gated pods that wait in each cluster, by account. The bounds
-// of waiting jobs and pods use these numbers (accounting/shared_bound.h). The count of an account
-// includes all accounts below it.
+// The numbers of waiting jobs, and of gated pods that wait in each cluster, by account. A gated pod
+// has Subak's scheduling gate, so kube-scheduler ignores it. The bounds of waiting jobs and pods
+// use these numbers (accounting/shared_bound.h). The count of an account includes all accounts
+// below it.
 //
 // Threads: one at a time; Jobs owns the object.
 #pragma once

@@ -19,7 +19,7 @@ namespace subak::state {
 
 // The last early report of a pod.
 struct EarlyPod {
-  // The pod's uid, or "1-42/0/1" for a launcher's pod.
+  // The pod's uid, or for a launcher's pod its job, rank and attempt: "1-42/0/1".
   std::string pod;
   // The name of the node that the pod is on.
   std::string node;

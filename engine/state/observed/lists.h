@@ -1,5 +1,7 @@
 // The lists that edges send now, the time of the last report of each cluster, and the user name of
-// each edge. A list is a complete report of the cluster at the beginning of a session.
+// each edge. An edge is the program that reports a cluster. It begins a session with a list, a
+// complete report of the cluster's objects. At the end of the list, objects that it has not named
+// are gone.
 //
 // A restart loses this data. After a restart, only Cluster::seen_until_ms says up to when events
 // are known, and each edge lists again.

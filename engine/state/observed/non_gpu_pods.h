@@ -1,7 +1,7 @@
 // Non-GPU pods that Subak does not queue (`NonGpuPods`), for example pods of DaemonSets. These pods
-// are no jobs. The resources that they use on a node count as one sum (fact::NodeLoad). The fleet
-// stores this sum. The set of these pods is not part of the state, because each list names all of
-// them.
+// are no jobs, but they use CPU and memory of the nodes. The fleet stores one sum for each node
+// (fact::NodeLoad). The set of these pods is not part of the state, because each list of a cluster
+// names all of them.
 //
 // Threads: one at a time; Observed owns the object.
 #pragma once

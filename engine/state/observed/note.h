@@ -1,6 +1,7 @@
-// Notes: ephemeral changes. Each note records in Observed a report that no fact needs to store. A
-// restart loses the effect of notes, and notes decide nothing by themselves. In contrast, every
-// change of the State is a fact.
+// Notes: the changes of Observed (observed.h). Each note records a report that no fact needs to
+// store. A restart loses the effect of notes. In contrast, every change of the State is a durable
+// fact. Decisions make notes with Decision::tell().
+// Threads: any; plain values.
 #pragma once
 
 #include <cstdint>
@@ -16,8 +17,8 @@
 
 namespace subak::note {
 
-// The cluster's edge or a launcher reported something at `at_ms`, so that the cluster's events up
-// to `at_ms` are known.
+// The cluster's edge, the program that reports a cluster, or a launcher reported something at
+// `at_ms`. So the cluster's events up to `at_ms` are known.
 struct Heard {
   ClusterId cluster;
   TimeMs at_ms = 0;
@@ -49,12 +50,12 @@ struct PodListed {
   ClusterId cluster;
   state::PodPlace pod;
 };
-// The object is the parked owner of the job.
+// The object is the owner of the job's pods, which Subak keeps suspended until the job's turn.
 struct OwnerListed {
   JobId job;
 };
-// An edge reported a pod on a node that Subak has not seen. The engine decides the report as soon
-// as the node is seen.
+// An edge reported a pod on a node that Subak has not seen. The engine decides on the report as
+// soon as the node is seen.
 struct PodBeforeNode {
   ClusterId cluster;
   state::EarlyPod pod;

@@ -1,5 +1,6 @@
 // Reports of the clusters' edges since this process started that no fact records: lists in
-// progress, early reports, non-GPU pods and unmanaged pods.
+// progress, early reports, non-GPU pods and unmanaged pods. An edge is the program that reports a
+// cluster, first with a list of all objects, then with each change.
 //
 // Observed is not a part of the State: no checkpoint, digest or forecast has this data. After a
 // restart, Observed is empty. Then each edge lists again, and the lists fill Observed.

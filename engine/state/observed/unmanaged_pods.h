@@ -1,6 +1,6 @@
-// Pods of all clusters that wait for a node outside Subak (engine/answers/unmanaged_pods.h). These
-// pods are not a part of the state, because no decision depends on them, and each list names all of
-// them again.
+// GPU pods of all clusters that wait for a node and are no Subak jobs, for example in namespaces of
+// mode `observe` (engine/answers/unmanaged_pods.h). These pods are not a part of the state, because
+// no decision depends on them, and each list of a cluster names all of them again.
 //
 // Threads: one at a time; Observed owns the object. Any thread may use the result of of().
 #pragma once

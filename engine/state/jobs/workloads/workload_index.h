@@ -1,4 +1,5 @@
-// Counts the live jobs of each workload (model/job.h), and finds its queued jobs.
+// Counts the live jobs of each workload, and finds its queued jobs. A workload is the Kubernetes
+// object whose pods are several jobs, such as a Deployment.
 //
 // Jobs of one workload in two accounts are two groups, since each account has an order of its own.
 // Threads: one at a time; GangIndex owns the object.
@@ -20,7 +21,8 @@ namespace subak::state {
 // The groups of all clusters.
 class WorkloadIndex {
  public:
-  // The fields of a job that the index reads. The job is not done.
+  // The fields of a job that the index reads. `leaf` is the user's account, or the job's account if
+  // the job has no user. The job is not done.
   struct Member {
     JobId id;
     AccountId leaf;
@@ -37,8 +39,9 @@ class WorkloadIndex {
   };
   // Returns the group of the job; nullptr if the job was not added. O(log groups).
   const Group* find(const Member& job, const Workload& workload) const;
-  // Replaces both lists, as QueueGroups has them, by the queued jobs of each group that has at
-  // least two of them. O(groups + these jobs).
+  // Replaces both lists by the queued jobs of each group that has at least two of them. `jobs` has
+  // the jobs, group by group. `ends` has for each group the index after its last job (QueueGroups).
+  // O(groups + these jobs).
   void copy_queued(std::vector<JobId>& jobs, std::vector<std::size_t>& ends) const;
 
   // Adds a job. Returns the object that the jobs of the group share, which equals *workload.
