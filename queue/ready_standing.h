@@ -1,5 +1,7 @@
 // Finds an account's next job again after a start, without a comparison of all children. The code
-// reads only the child that changed. Private to queue.
+// reads only the child that changed. The walk (queue/ready_walk.h) uses it to save time: with it or
+// without it, the walk finds the same job.
+// Threads: one at a time; each Walk owns one object. Private to queue.
 #pragma once
 
 #include <array>
@@ -17,19 +19,19 @@ namespace subak::ready {
 
 // Caches the figures of accounts' children for later passes. A start changes one child. The surplus
 // of the other children changes only with time, by a known formula. So the order at another instant
-// follows from the cached figures. The cache has only accounts with few children, all without a
-// quota. If the keys of the first two children are too close, the walk computes the account in
-// full.
+// follows from the cached figures. The cache has only accounts with few children, all with shares
+// and without a quota, and only while the half-life is finite. If the keys of the first two
+// children are too close, the walk computes the account in full.
 //
 // To find an account's next job, open() a contest and call find_first(). While unknown_first()
 // returns a child, find the next job of that child and report the job with answer(). Then close()
-// the contest. Use these functions only while the memos are usable().
+// the contest. Use these functions only while the memos are usable() (Memos::usable()).
 class Standings {
   struct Standing;
 
  public:
-  // The order of one account's children at the instant of the pass. A contest is valid until the
-  // next pass.
+  // The order of one account's children at the instant of the pass. Make an empty Contest, and pass
+  // it to open(). It is valid until the next pass.
   class Contest {
     friend class Standings;
     AccountId node_;
