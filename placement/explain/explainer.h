@@ -1,6 +1,7 @@
-// Collects every reason why a gang has no placement, as data. It reads all nodes several times, so
-// it is slower than a search. Callers use it once for a shape, not for each job. Private to
-// placement.
+// Collects every reason why a gang has no placement, as data. Search::explain() uses it after a
+// search that found none. It reads all nodes several times, so it is slower than a search. Callers
+// explain each shape (the request of equal jobs) once, not each job.
+// Threads: as the Search that uses it. Private to placement.
 #pragma once
 
 #include <algorithm>
@@ -17,17 +18,20 @@
 
 namespace subak {
 
+// Explains one failed search. Make one object for each explanation.
 class Explainer {
  public:
-  // Requires that the filters of the shape are up to date and that find() has just failed. `drain`:
-  // the nodes whose holds must end before the gang can start (Search::drain_set()). The jobs that
-  // hold GPUs on these nodes are in the way.
+  // Requires that the shape's filters (placement/trial/index.h) are up to date and that
+  // Search::find() has just failed. All references must outlive the object. `drain`: the nodes
+  // whose holds must end before the gang can start (Search::drain_set()). The jobs that hold GPUs
+  // on these nodes are in the way.
   Explainer(Search::Impl& memory, const Shape& shape, const Sought& sought, const Scene& scene,
             JobId owner, bool fits_empty_fleet, const std::vector<NodeId>& drain);
   // Returns every reason, in the order of kReasonOrder. Call it once per Explainer.
   std::vector<Reason> run();
 
  private:
+  // One group of equal pods of the gang, and the GPUs that are free for it or are in the way.
   struct Demand {
     // The group of pods, and the filter of the nodes for them.
     const Pods* pods = nullptr;
@@ -47,7 +51,7 @@ class Explainer {
     MilliGpu tainted = 0, closed = 0, kept = 0;
     // Free milli-GPU on spare nodes of gangs.
     MilliGpu spare = 0;
-    // Free milli-GPU in NVLink domains that are left to gangs (DomainRules::keep_whole).
+    // Free milli-GPU in NVLink domains that only large gangs may use (DomainRules::keep_whole).
     MilliGpu left = 0;
     // The domains with the milli-GPU of `left`.
     std::set<DomainIndex> left_on;

@@ -1,5 +1,6 @@
-// Reads a snapshot (class `FleetView`): the room of each node, its holds and their owners. A Scene
-// must not outlive its snapshot. Private to placement.
+// How the code of placement/ reads a snapshot (class `FleetView`): the room of each node, its holds
+// and their owners. A Scene must not outlive its snapshot.
+// Threads: several may read a fleet while no thread changes it. Private to placement.
 #pragma once
 
 #include <algorithm>
@@ -52,7 +53,7 @@ struct Overlay {
 Result<std::shared_ptr<const Overlay>> give_back(const Fleet::Impl& fleet, const Overlay* before,
                                                  std::span<const Allocation> gone);
 
-// A cheap copy of a snapshot's pointers, with the switches of a search.
+// A cheap copy of a snapshot's pointers, with switches that a search may set for itself.
 struct Scene {
   explicit Scene(const FleetView& fleet_view)
       : fleet(fleet_view.fleet().impl()),
@@ -73,7 +74,7 @@ struct Scene {
   // True: the search may use every node that matches, even a node that is not ready, unfit,
   // cordoned or drained.
   bool all_open;
-  // True: every job may use the domains that are left to gangs.
+  // True: every job may use the domains that the rule keep_whole leaves to large gangs.
   bool broken_into = false;
   // True: gangs with a ComputeDomain may share a domain.
   bool together = false;

@@ -1,6 +1,6 @@
 // The caches of a Search. No answer depends on the caches: without them a search finds the same
-// placement, only slower. So a new Search gives the same answers as an old one. Private to
-// placement.
+// placement, only slower. So a new Search gives the same answers as an old one.
+// Threads: as Search: one at a time. Private to placement.
 #pragma once
 
 #include <cstdint>
@@ -38,6 +38,7 @@ struct Sought {
   std::vector<std::string> pools;
 };
 
+// The caches of one Search, and the functions that keep them up to date.
 struct Search::Impl {
   Impl(const Fleet& of, AlikeNodes alike)
       : fleet(of), state(of.impl()), by_state(alike == AlikeNodes::kJudgedOnce) {}

@@ -8,7 +8,7 @@
 
 namespace subak {
 
-// With a plain unique_ptr, a const method of the fleet could change the object behind the pointer.
+// The pointer. It is move-only, like a unique_ptr, and may be null.
 template <class T>
 class Owned {
  public:

@@ -1,6 +1,7 @@
 // Totals of capacity and use of each product in each cluster, for views, metrics and the rules of
 // quotas.
-// Units: milli-GPU. Threads: as the fleet.
+// Units: milli-GPU.
+// Threads: as Fleet: at a time, one thread may change it or several may read it.
 #pragma once
 
 #include <cstdint>

@@ -107,7 +107,7 @@ struct Filter {
   std::vector<MilliGpu> held;
   // For each node, whether its description matches. The node may be closed or broken.
   std::vector<bool> matches;
-  // For each node, whether it would match without its taints.
+  // For each node, whether its taints alone keep it from matching.
   std::vector<bool> tainted;
   // For each node, its NVLink domain.
   std::vector<DomainIndex> domain_of;
@@ -119,7 +119,7 @@ struct Filter {
     DomainKey key;
     // The largest free amount on one of its nodes. -1: it has no such node.
     std::int64_t most = -1;
-    // True: the domain has several nodes, and one of them matches. Not set in a patch.
+    // True: the domain has several nodes, and at least one of them matches. Not set in a patch.
     bool joined = false;
   };
   // The domains, by DomainIndex.

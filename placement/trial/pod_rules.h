@@ -16,7 +16,8 @@
 // The scheduler sees a pod whose affinity names the one node that Subak chose. If the constraint
 // counts only nodes that match the affinity (nodeAffinityPolicy Honor), the scheduler sees one
 // domain with one node. With minDomains above 1, the scheduler then allows maxSkew pods on each
-// node. Each step obeys this limit too. Private to placement.
+// node. Each step obeys this limit too.
+// Threads: as the GangAttempt that owns the object. Private to placement.
 #pragma once
 
 #include <cstddef>
@@ -36,7 +37,9 @@ using DomainOfNode = std::vector<std::uint32_t>;
 
 // One topology spread constraint of one kind of pods, with the pods that it counts so far.
 struct SpreadRule {
+  // The constraint, in the shape of the pods; not null.
   const TopologySpread* rule = nullptr;
+  // The domain of each node, by the label of the constraint.
   DomainOfNode domain_of;
   // How many counted pods each domain has, including the gang's pods on trial; by domain, from 1.
   std::vector<std::int64_t> pods;
@@ -50,8 +53,9 @@ struct SpreadRule {
   std::int64_t fewest() const;
 };
 
-// Counts the pods of the snapshot at its construction; count() then adds the pods on trial. The
-// construction is O(nodes) for each constraint of each kind of pods.
+// The rules of all pods of one gang. It counts the pods of the snapshot at its construction;
+// count() then adds the pods on trial. The construction is O(nodes) for each constraint of each
+// kind of pods.
 class PodRules {
  public:
   // Makes an object without rules, for a gang without rules or for a search that ignores them.

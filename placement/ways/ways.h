@@ -1,5 +1,7 @@
 // The ways of looking for a gang's placement, in the order in which a search tries them. Each way
-// is a function that takes a GangAttempt. Private to placement.
+// is a function that takes a GangAttempt (placement/trial/attempt.h) and places the gang's pods on
+// trial. Search::find() begins with place_gang().
+// Threads: as the GangAttempt. Private to placement.
 //
 // All these functions follow these rules (docs/design/0082):
 //   - `bounds` say which nodes a step may use. A step passes narrower bounds to the steps that it
