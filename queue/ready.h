@@ -12,11 +12,13 @@
 // that the child holds. Every other quota on the job's path below the child must cover the job too.
 // On the way down, the first account without a quota (for example a user) may use the quota of the
 // account directly above it, if that quota is configured. A quota that is only the sum of the
-// children's quotas covers only the children that have a quota. During a pass the caller may learn
-// that a job class borrows, which means that no quota covers its jobs. For example, the quota does
-// not cover the GPU product that they would get. The caller then calls line_borrows(). An account
-// may have children and also jobs of its own. These jobs wait next to the children, and count as
-// one more user with shares 1 and no quota.
+// children's quotas covers only the children that have a quota. Example: the account ml has a quota
+// of 8 GPUs and holds 6, and its user ml/ana has no quota. Then a job of ana with 2 GPUs is within
+// quota, and a job with 4 GPUs is not.
+// During a pass the caller may learn that a job class borrows, which means that no quota covers its
+// jobs. For example, the quota does not cover the GPU product that they would get. The caller then
+// calls line_borrows(). An account may have children and also jobs of its own. These jobs wait next
+// to the children, and count as one more user with shares 1 and no quota.
 //
 // Units: costs in milli-GPU, times in ms.
 // Errors: none; calls that break a precondition are asserted.

@@ -1,5 +1,5 @@
-// The figures of accounts that one pass (ReadyQueue::Pass) reads: surplus or usage, allocation,
-// depth and quota. All figures are as of the instant of the pass.
+// The figures of accounts that one pass (ReadyQueue::Pass) reads: usage, surplus (the usage that no
+// quota covers), allocation, depth and quota. All figures are as of the instant of the pass.
 // Threads: one at a time; each Walk owns one object. Private to queue.
 #pragma once
 
