@@ -1,4 +1,5 @@
-// The table at the end of the demo.
+// Prints the table at the end of the demo (`make demo`).
+// Threads: one; the demo's main thread.
 #pragma once
 
 #include <vector>
