@@ -18,6 +18,11 @@
 //                  NSDI'11) with GPUs as the only resource
 //   fifo           submit time
 //
+// In words, target-share takes first the accounts whose quota covers their next job. Then it takes
+// the account that holds the fewest GPUs for its target. The target is the account's part of the
+// shares, but changed by its surplus, which is its past usage beyond quota. A surplus above its
+// part makes the target smaller, and a surplus below its part makes it larger.
+//
 // Threads: one at a time for a UsageTick; all other functions are pure.
 #pragma once
 

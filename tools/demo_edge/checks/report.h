@@ -8,7 +8,8 @@
 
 namespace subak::demo {
 
-// The longest times of a restart, in ms, and the numbers of repeated calls.
+// The restarts of the service during the demo: their longest times in ms, and the numbers of
+// repeated calls.
 struct Restart {
   // The number of restarts.
   int kills = 0;
