@@ -1,6 +1,6 @@
-// A copy of the fleet in which each node pool has all the nodes that an autoscaler may add. It
-// shows which gangs a pool could hold that the present fleet could never hold. Private to
-// placement.
+// A copy of the fleet in which each node pool (nodes that an autoscaler adds and removes) has the
+// most nodes that it may have. It shows which gangs a pool could hold that the present fleet could
+// never hold. Private to placement.
 // Threads: one at a time; the Search that made it.
 #pragma once
 

@@ -1,4 +1,5 @@
-// The caches of a Search. No answer depends on the caches: without them a search finds the same
+// The caches of a Search: which nodes each kind of pod may use (a Filter, placement/trial/index.h),
+// and which searches failed. No answer depends on the caches: without them a search finds the same
 // placement, only slower. So a new Search gives the same answers as an old one.
 // Threads: as Search: one at a time. Private to placement.
 #pragma once
@@ -25,9 +26,9 @@ struct Sought {
   // One filter for each of the shape's Pods, made at the first query. Search::Impl owns the
   // filters.
   std::vector<Filter*> filters;
-  // True: the last search in the live fleet failed at position `failed_at` of the change log, and
-  // reserved nodes were not the reason. Only nodes that have changed since then can make a search
-  // succeed.
+  // True: the last search in the live fleet failed at position `failed_at` of the fleet's change
+  // log, and reserved nodes were not the reason. Only nodes that have changed since then can make a
+  // search succeed.
   bool failed = false;
   std::uint64_t failed_at = 0;
   // The result of fits_empty_fleet(), and the version of descriptions for which it is valid.

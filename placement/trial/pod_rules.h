@@ -11,6 +11,9 @@
 //     exceeds this ceiling cannot meet the constraint. A gang that obeys it may still break the
 //     constraint, so hold() checks the complete gang
 //
+// Example: maxSkew is 1, and three zones have 2, 0 and 0 pods. For a gang of 4 pods, the strict
+// ceiling is 0 + 1 = 1, so at most two of them fit. The loose ceiling is 6 / 3 + 1 = 3. With 2 pods
+// in each empty zone the gang meets the constraint.
 // If there are fewer domains than minDomains, both ceilings are the allowed skew, as in Kubernetes.
 //
 // The scheduler sees a pod whose affinity names the one node that Subak chose. If the constraint
