@@ -163,6 +163,7 @@ struct LedgerRow {
 // must be 0. Rows are never removed.
 class Ledger {
  public:
+  // The rows with these values are in one sum.
   struct Key {
     AccountId payer, holder;
     UsageState state = UsageState::kUsed;

@@ -190,6 +190,7 @@ struct Charged {
 // reservation. A fact without nodes ends the reservation.
 struct Reserved {
   static constexpr std::string_view kName = "reserved";
+  // One reserved node.
   struct Kept {
     NodeId node;
     template <class V>

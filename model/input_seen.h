@@ -356,6 +356,9 @@ struct PodRefused {
 // the first pods run, and the holds for the later pods last for limits::kLateMembersMs. If `each`
 // is set, the pods form blocks of `each` pods, and the first `least` pods of each block must be
 // present.
+// Examples: A LeaderWorkerSet with startupPolicy LeaderReady has `least` 1, because its workers
+// come when the leader is ready. A JobSet with exclusive placement has `least` 1, and `each` is the
+// number of pods of one of its jobs. The other pods of each job come when its first pod has a node.
 // The edge must report a pod of the gang before this input. The input has no effect on a gang
 // without pods, or on a gang that does not wait. A repeated input applies to the pods that Subak
 // has not seen yet. Refused as kInvalid if the namespace or the gang's name is empty, a group has
