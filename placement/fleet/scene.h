@@ -19,12 +19,14 @@ namespace subak {
 // their holds, and cliques that are no longer the exclusive domain of a gang. A search reads all
 // else from the fleet.
 struct Overlay {
+  // One node that differs.
   struct Node {
     // The node, with its holds and its room in the snapshot.
     NodeIndex node = 0;
     Load load;
     Room room;
   };
+  // One clique that differs.
   struct Domain {
     // The clique.
     DomainIndex domain = 0;

@@ -250,6 +250,7 @@ bool visit_domains(const Filter& filter, FreeRange range, std::int64_t least, Cp
 // The differences between a filter and a snapshot: the nodes in the snapshot's overlay, and nodes
 // that are open only in the snapshot. Only filters that count free amounts have patches.
 struct Patch {
+  // One node that differs.
   struct Node {
     NodeIndex node = 0;
     // The value of Filter::free in the snapshot.

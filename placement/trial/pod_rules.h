@@ -51,6 +51,7 @@ struct SpreadRule {
   // The two ceilings for a domain, and the limit for a node; `most_on_node` 0: no limit for a node.
   std::int64_t strict = 0, loose = 0, most_on_node = 0;
 
+  // The number of domains.
   std::int64_t domains() const { return static_cast<std::int64_t>(pods.size()) - 1; }
   // Returns the pods of the domain with the fewest; 0 if there are fewer domains than minDomains.
   std::int64_t fewest() const;
@@ -66,6 +67,7 @@ class PodRules {
   // The arguments must outlive the object.
   PodRules(const Shape& shape, const Scene& scene);
 
+  // True if the gang has rules.
   bool any() const { return !kinds_.empty(); }
   // Returns how many more pods of this kind the rules allow on the node, `limit` at most.
   std::int64_t room(const Bounds& bounds, const Pods& pods, NodeIndex i, std::int64_t limit) const;
@@ -89,6 +91,7 @@ class PodRules {
   const DomainOfNode& domains_of(std::size_t set) const { return sets_[set].domain_of; }
 
  private:
+  // One kind of the gang's pods, with its rules.
   struct Kind {
     const Pods* pods = nullptr;
     std::vector<SpreadRule> spread;
@@ -96,6 +99,7 @@ class PodRules {
     // The gang's pods of this kind on trial, by node.
     std::vector<std::uint32_t> placed;
   };
+  // Pods of the gang that must share a domain, by one term of pod affinity.
   struct Set {
     const PodAffinity* term = nullptr;
     DomainOfNode domain_of;

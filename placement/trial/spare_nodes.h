@@ -25,6 +25,7 @@ class SpareNodes {
   bool enough_without(const Bounds& bounds, NodeIndex i);
 
  private:
+  // The nodes of one clique that could be spare nodes.
   struct Reserve {
     // The nodes that could run one of the gang's pods; ascending.
     std::vector<NodeIndex> whole;
