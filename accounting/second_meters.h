@@ -50,6 +50,7 @@ class SecondMeters {
   TimeMs begun_ms() const { return begun_ms_; }
 
   // The tree calls these functions for each change of its own meters, with the same times.
+  // adjust(), begin_at_mean() and move() record an edit, whose amounts finished() computes.
   //
   // Changes the rate of usage by `delta`, and sets the rate of the surplus.
   void change(AccountId id, MilliGpu delta, MilliGpu surplus_rate, TimeMs now);
@@ -66,9 +67,9 @@ class SecondMeters {
   void move(std::span<const AccountNode> nodes, AccountId id, std::vector<AccountId> left,
             std::vector<AccountId> joined, TimeMs now);
 
-  // Returns the state of each account's meters, by id, as of the last change. `earlier` has the
-  // values at begun_ms(); an account that it does not name had none. Each account must have an id
-  // below nodes.size() (asserted). O(accounts + recorded edits).
+  // Returns the complete state of each account's meters, by id, as of the last change. `earlier`
+  // has the values at begun_ms(); an account that it does not name had none. Each account must have
+  // an id below nodes.size() (asserted). O(accounts + recorded edits).
   std::vector<AccountMeters::State> finished(std::span<const MeterValues> earlier,
                                              std::span<const AccountNode> nodes) const;
 
