@@ -69,11 +69,11 @@ class Blocks {
   // scope of its parent.
   Scope at_root() const { return below({kNoLimit, shape_version_}, kRootAccount); }
   Scope below(Scope parent, AccountId id) const;
-  // True if jobs or lines of the account itself are blocked.
+  // True if jobs or lines of the account itself are blocked, or if one of its lines borrows.
   bool at_jobs_of(AccountId id) const;
   // True if a job, a line or an account is blocked below the account, or if some of its own jobs
-  // are blocked. In this case, the kinds that wait below the account do not show whether a job
-  // could start.
+  // are blocked. Also true if a line at or below the account borrows. In these cases, the kinds
+  // that wait below the account do not show whether a job could start.
   bool below_or_at(AccountId id) const;
   // Returns the depth with which line_borrows() was called for the line of the job; 0 if it was not
   // called.

@@ -47,8 +47,9 @@ class Standings {
   // Begins a pass. Call begin() after Memos::begin(). All objects must outlive the pass.
   void begin(const Index& index, const Figures& figures, Memos& memos, std::size_t accounts);
   // Reads what has changed at the account since it was cached, and fills in the contest. Returns
-  // false if the walk must compute the account in full: the account is not cached, something else
-  // changed, or a surplus may stay at 0 for a while. O(1) as a rule, else O(children).
+  // false if the walk must compute the account in full. This is so if the account is not cached, or
+  // if something else changed. It is also so if a surplus may stay at 0 for a while, or if rounding
+  // could decide. O(1) as a rule, else O(children).
   bool open(AccountId id, Contest& contest);
   // Finds the first child. Returns false if two children are too near each other; then the walk
   // must compute the account in full. The keys of a contest differ from the keys of SiblingOrder by
@@ -56,8 +57,8 @@ class Standings {
   bool find_first(Contest& contest) const;
   // Returns the first child if its next job is unknown; none if that job is known.
   AccountId unknown_first(const Contest& contest) const;
-  // Takes the next job of the child that unknown_first() returned. Returns false if the job costs
-  // more than assumed. Then call find_first() again.
+  // Takes the next job of the child that unknown_first() returned. Returns false if the job has
+  // another cost than assumed, so that another child may be first. Then call find_first() again.
   bool answer(Contest& contest, const NextJob& next) const;
   // Returns the account's next job, which is the next job of the first child, and stores it in the
   // memos.
