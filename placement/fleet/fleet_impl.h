@@ -155,6 +155,8 @@ struct Fleet::Impl {
   // nodes.cc: updates all that depends on the nodes of the domain. Call it after a change of a node
   // that is or was wired to the domain.
   void nodes_changed(DomainIndex domain);
+  // Takes the node out of its domain and its groups. If it is present, puts it into those that its
+  // description names.
   void move_to_groups(NodeId id, bool present);
   // enter() counts the node in the totals, costs and topology, which depend on the node's
   // description. withdraw() removes the node from them.

@@ -39,7 +39,7 @@ struct Overlay {
   std::vector<Node> nodes;
   // The domains that differ, ascending.
   std::vector<Domain> domains;
-  // The domains that the rule keep_whole leaves to gangs in the snapshot; ascending.
+  // The domains that the rule keep_whole leaves to large gangs in the snapshot; ascending.
   std::vector<DomainIndex> left;
 
   // Returns the node's entry; nullptr if it does not differ from the fleet.

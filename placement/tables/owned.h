@@ -1,6 +1,7 @@
 // A unique_ptr that passes its constness on: a const method of the pointer's owner cannot change
 // the object behind the pointer. Only placement uses this class. The public header of Fleet
 // includes it too, for the pointer to the fleet's state.
+// Threads: as a unique_ptr: one at a time may change it.
 #pragma once
 
 #include <memory>

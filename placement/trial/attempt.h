@@ -1,7 +1,7 @@
-// One search for a placement of a gang. This is not the attempt of a job in the glossary. A
-// GangAttempt knows which nodes the gang's pods may use and how many pods fit there, and it places
-// pods on trial. The ways of looking for a placement (placement/ways) are functions that take a
-// GangAttempt.
+// One search for a placement of a gang. (Elsewhere in the code, an attempt is the try of a job to
+// start.) A GangAttempt knows which nodes the gang's pods may use and how many pods fit there, and
+// it places pods on trial. The ways of looking for a placement (placement/ways) are functions that
+// take a GangAttempt.
 // Private to placement.
 #pragma once
 
