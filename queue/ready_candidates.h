@@ -1,6 +1,9 @@
 // For each account that one pass visits: the children that have a job which may start, and their
-// order. The walk of the pass (queue/ready_walk.h) asks for the first child, account by account.
-// The words block, kind and scope are those of queue/ready_blocks.h.
+// order. A pass is one round of scheduling decisions. Its walk (queue/ready_walk.h) goes down the
+// account tree and asks at each account for the first child.
+// A block says that a shape, a job or a line (the jobs of one account and one shape) cannot start
+// in this pass. A kind is a shape with waiting jobs. A scope has the blocks that apply to one
+// account (queue/ready_blocks.h).
 // Threads: one at a time. Private to queue.
 #pragma once
 
@@ -24,7 +27,8 @@ namespace subak::ready {
 struct Child {
   // The child, or the account itself.
   AccountId id;
-  // The index of a kind that is not blocked, set by Blocks::find_witness().
+  // Where the child has a kind that is not blocked: an index as Blocks::find_witness() sets it. The
+  // kind shows that the child still has a job which may start.
   std::uint32_t witness = 0;
   // The milli-GPU of the child's next job. If the child has children of its own, the value is a
   // lower bound until the child is first.
