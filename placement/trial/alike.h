@@ -1,6 +1,7 @@
 // Finds the best nodes for a run, which is a sequence of equal pods of a gang, without a look at
-// each node. Nodes with equal free GPUs are in one GPU state (placement/fleet/gpu_state.h). A fleet
-// has far fewer states than nodes, so the functions rate each state once.
+// each node. Nodes with equal free GPUs and slices are in one GPU state
+// (placement/fleet/gpu_state.h). A fleet has far fewer states than nodes, so the functions rate
+// each state once. The steps of a search (placement/ways) call these functions.
 // A node *differs* if the attempt sees it in another state than the live fleet: in the snapshot, or
 // after pods were placed there on trial (GangAttempt::differs()). The functions rate such nodes one
 // by one.

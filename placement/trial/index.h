@@ -1,12 +1,14 @@
-// The nodes that a kind of pod may use, in best-fit order, and which of these nodes are alike. A
-// Filter stores them for the live fleet. Pods with the same static part (cluster, GPU kind,
-// products, selectors, affinity, tolerations) share one filter. Each use of a filter first reads
-// the nodes that changed since the last use, so an unused filter costs nothing. Private to
-// placement.
+// The nodes that a kind of pod may use, in best-fit order (the smallest sufficient free amount
+// first), and which of these nodes are alike. A Filter stores them for the live fleet. Pods with
+// the same static part (cluster, GPU kind, products, selectors, affinity, tolerations) share one
+// filter. Each use of a filter first reads the nodes that changed since the last use, so an unused
+// filter costs nothing. Private to placement.
 //
-// A search reads an Index, which describes a snapshot of the fleet: it is a filter and the
-// differences between the live fleet and the snapshot. Filter and index agree which nodes match and
-// which are open. Their free amounts differ on nodes whose holds differ.
+// A search reads an Index, which describes a snapshot of the fleet (class `FleetView`): it is a
+// filter and the differences between the live fleet and the snapshot. A node matches if its
+// description suits the pods. It is open if it also takes these pods now: it is ready, and not
+// drained or unfit, and not cordoned unless the pods tolerate that. A hold is the GPUs and slices
+// that a pod takes on a node. Free amounts differ on nodes whose holds differ in the snapshot.
 // Threads: a filter, its patches and its indexes belong to the thread of their Search.
 #pragma once
 
@@ -295,7 +297,8 @@ class Index {
            std::binary_search(backed_off_->begin(), backed_off_->end(), i);
   }
   // open() is true if the node matches and takes pods now. The node may be full, and may have
-  // rejected these pods. open_nodes() returns how many such nodes there are.
+  // rejected these pods. open_nodes() returns how many such nodes there are. Both are about the
+  // live fleet: in a snapshot in which all nodes are open (Scene::all_open), use matches() instead.
   bool open(NodeIndex i) const { return filter_->free[i] >= 0; }
   std::size_t open_nodes() const { return filter_->open_nodes; }
   // The value of Filter::free: whole GPUs or slices, or -1.

@@ -3,6 +3,12 @@
 // trial. Search::find() begins with place_gang().
 // Threads: as the GangAttempt. Private to placement.
 //
+// A pod is on trial if the attempt has placed it, while the fleet does not know of it yet. A run is
+// a sequence of equal pods of the gang, which a step places together (placement/trial/run.h). A
+// segment is a group of consecutive pods that must be close together; a gang without segments is
+// one segment. A balanced gang has parts instead, of nearly equal size. An area is a list of nodes
+// to search; nullptr means the whole cluster. The tightest node or domain is the one with the
+// smallest free amount that suffices.
 // All these functions follow these rules (docs/design/0082):
 //   - `bounds` say which nodes a step may use. A step passes narrower bounds to the steps that it
 //     calls.
