@@ -33,11 +33,16 @@ namespace subak {
 
 // Integrals of one node's capacity since it was first seen, in milli-GPU x ms. At any instant
 //     installed + overcommitted = allocated + idle + stranded + unusable  (exact; a metric)
+//
+// installed: all GPUs of a node that is present. allocated: what the holds on the node take. idle:
+// what is free and usable.
+//
 // stranded: on GPUs that are cut with MIG, memory units outside every configured slice. A GPU that
 // is shared by up to R pods also strands 1000 mod R milli-GPU, because a replica costs 1000 / R,
 // rounded down.
 //
-// unusable: free capacity of unhealthy GPUs, or of a node that is cordoned, drained or not ready.
+// unusable: free capacity of unhealthy GPUs, or of a node that is cordoned, drained, unfit or not
+// ready.
 //
 // overcommitted: holds beyond the capacity of the node. The node shrank or is gone, or pods
 // overcommit it. The held GPU time is charged, but no capacity backs it. Meanwhile idle and
