@@ -1,4 +1,8 @@
-// One account: its spec, the GPUs that it holds, its meters, and its parent and children.
+// One account of the account tree: its settings (the spec), the GPUs that its jobs hold, its
+// meters, and its parent and children. AccountTree (accounting/tree.h) owns one AccountNode for
+// each account and user. A job holds GPUs from the moment at which Subak gives them to its pods
+// until the pods have ended. A meter sums GPU time that decays with a half-life
+// (accounting/decay.h).
 //
 // Units: amounts in milli-GPU, decayed usage and surplus in milli-GPU x ms, times in ms.
 // Errors: none; broken preconditions end the process.
@@ -29,13 +33,14 @@
 namespace subak {
 
 inline constexpr AccountId kRootAccount{1};
-// kPlatform and kUnassigned stand for holders and payers that are not accounts of the tree.
-// kPlatform pays for holds that are released before a pod is bound, for lost nodes and similar
-// losses. kUnassigned stands for the account of a job whose namespace has no account.
+// kPlatform and kUnassigned stand for holders and payers of ledger rows that are not accounts of
+// the tree. kPlatform pays for holds that are released before a pod is bound, for lost nodes and
+// similar losses. kUnassigned stands for the account of a job whose namespace has no account.
 inline constexpr AccountId kPlatform{0xffff'fffe};
 inline constexpr AccountId kUnassigned{0xffff'fffd};
 
-// Says whether jobs end at their time limit. Facts store these values: only append new ones.
+// Says whether jobs end at their time limit. Facts (the engine's durable records) store these
+// values: only append new ones.
 enum class TimeLimits : std::uint8_t {
   // The account above decides whether time limits are enforced. At the root, the policy decides.
   kInherit,
@@ -126,8 +131,8 @@ struct BorrowBound {
   // bound of its own.
   ProductAmounts by_product;
 };
-// The amounts and names of single products in lists of a spec, with product ids
-// (BorrowBound::by_product has names).
+// The entries for single products in the texts of a spec, with product ids instead of names. The
+// caller makes it, because the tree does not know the ids. BorrowBound::by_product has the names.
 struct BorrowAmounts {
   std::vector<std::pair<ProductId, MilliGpu>> borrow, lend;
   // The GPUs in `user_limits`.
@@ -135,7 +140,7 @@ struct BorrowAmounts {
   // The product of each budget, in the order of parse_budgets(); kOfAny: all products.
   std::vector<ProductId> budgets = {};
 };
-// The limits of a spec besides `limit`, and its budgets.
+// The parsed `job_limits`, `user_limits` and `budgets` of a spec.
 struct ExtraLimits {
   JobLimits jobs;
   // For each user: the most GPUs by product id, where id 0 stands for any product, and the limits
@@ -149,7 +154,7 @@ struct ExtraLimits {
   };
   std::vector<OfProduct> budgets;
 };
-// Returns the limits of a valid spec besides `limit`, and its budgets. nullptr: it has none.
+// Returns the parsed limits and budgets of a valid spec (asserted). nullptr: it has none.
 // `by_product` has the GPUs of `user_limits` and the products of `budgets`. A budget without an
 // element in `by_product.budgets` counts all products.
 std::shared_ptr<const ExtraLimits> extra_limits_of(const AccountSpec& spec,
@@ -183,18 +188,18 @@ class Holdings {
   std::vector<ProductLevel> levels_;
 };
 
-// What an account has used so far.
+// The GPU time that an account has used so far.
 //
 // usage       the GPU time that the account's jobs held, once decayed and once exact without decay.
 // surplus     the part of usage that the account's quota does not cover, decayed.
 // adjustment  the amount that edits of shares add to the surplus. The adjustment decays too.
 //
-// The tree reports each change of the account's holds. No read may ask for a time before the last
-// change. All calls on one object must pass the same clock.
+// The tree reports each change of the account's holds to this object. No read may ask for a time
+// before the last change. All calls on one object must pass the same clock.
 class AccountMeters {
  public:
-  // Changes the rate of usage. `at` may be before the last change, because an end can be reported
-  // late. Usage is exact even for such a late report.
+  // Adds `delta` to the rate of usage: the milli-GPU that the account holds. The time `at` may be
+  // before the last change, because an end can be reported late. Usage is exact even then.
   void change_usage(const DecayClock& clock, MilliGpu delta, const DecayInstant& at);
   // Sets the rate of the surplus: from `at` on, or from the last change if that is later.
   void set_surplus_rate(const DecayClock& clock, MilliGpu rate, const DecayInstant& at);
@@ -247,8 +252,8 @@ class AccountMeters {
   }
   // Returns surplus plus adjustment, at least 0. This number orders siblings.
   double sort_surplus(const DecayClock& clock, const DecayInstant& at) const;
-  // Returns how sort_surplus() changes with time within one half-life if the account's holds do not
-  // change. The half-life must be finite.
+  // Returns how sort_surplus() changes with time if the account's holds do not change. The result
+  // is valid for instants with this DecayInstant::half_lives. The half-life must be finite.
   DecayedMeter::Course sort_surplus_course(const DecayClock& clock, std::int64_t half_lives) const;
   // These functions prefetch the memory that sort_surplus() and change_usage() read.
   void prefetch_surplus() const {
@@ -327,8 +332,8 @@ struct Lending {
   // The bounds on single products, sorted by product. A product that is not in the list has no
   // bound of its own.
   std::vector<std::pair<ProductId, MilliGpu>> borrow_of, lend_of;
-  // Returns the most GPUs of a product that the account lends. kOfAny stands for all products
-  // together. nullopt: the account has no such bound.
+  // Returns the most unused GPUs of a product that the account lends to others. kOfAny stands for
+  // all products together. nullopt: unlimited.
   std::optional<MilliGpu> most_lent(ProductId product) const;
 };
 
@@ -358,9 +363,9 @@ struct PastMove {
 struct JobCounts {
   // The sums of all jobs that hold GPUs or have a claim.
   JobSums sums;
-  // The GPUs that claims reserve, by product; each amount is above 0. They are a part of the
-  // account's holdings, and count for every rule and for the order of the queue, but add nothing to
-  // the account's usage.
+  // The GPUs that claims set aside, by product; each amount is above 0. A claim takes GPUs back
+  // from other jobs for a waiting job. These GPUs are a part of the account's holdings, and count
+  // for every rule and for the order of the queue. They add nothing to the account's usage.
   std::vector<std::pair<ProductId, MilliGpu>> claimed;
   // The number of jobs in `sums` that count because of their claims.
   std::int64_t claiming = 0;

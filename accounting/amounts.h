@@ -1,5 +1,6 @@
-// Lists of (product, amount): the form of quotas, limits and demands in the account tree. Threads:
-// any; pure functions and plain values.
+// Lists of (GPU product, amount): the form of quotas, limits and demands in the account tree. A
+// demand is the GPUs that a job asks for.
+// Threads: any; pure functions and plain values.
 #pragma once
 
 #include <algorithm>

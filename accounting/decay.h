@@ -1,9 +1,11 @@
-// Exact time-decayed usage. Decisions in Subak depend on floating point only here and in the rule
-// that orders jobs by this usage (accounting/order.h).
+// Exact time-decayed usage, for the meters of accounts (accounting/account.h). Decisions in Subak
+// depend on floating point only here and in the rule that orders jobs by this usage
+// (accounting/order.h).
 //
 // Usage at instant x has the weight 2^-((t-x)/h) at instant t, with the half-life h. So
 //     u(t) = integral of rate(x) * 2^-((t-x)/h) dx up to t,   in milli-GPU x ms.
-// To compute u(t), two numbers are enough: the present integer rate R and an accumulator A:
+// Here rate(x) is the milli-GPU that an account holds at the instant x. To compute u(t), two
+// numbers are enough: the present integer rate R and an accumulator A:
 //     u(t) = A * 2^-tau + R * H,   tau = (t - L) / h,   H = h / ln 2
 // L is any landmark (forward decay: Cormode et al., ICDE 2009). A start, an end and a read cost
 // O(1) each, and no periodic run over all accounts is needed.
@@ -58,7 +60,8 @@ class DecayClock {
   // Returns the instant of t. The function counts the half-lives in integers, so t loses no
   // precision.
   DecayInstant at(TimeMs t) const;
-  // Returns 2^((t - shift half-lives) / h): the weight of an instant relative to landmark `shift`.
+  // Returns 2^((t - shift half-lives) / h): the weight of the instant t relative to the landmark at
+  // `shift` half-lives. Returns 1 if the half-life is infinite.
   double weight(TimeMs t, std::int64_t shift) const;
 
  private:
@@ -86,9 +89,9 @@ class DecayedMeter {
   // negative. t must not be before the last change.
   double value(const DecayClock& clock, TimeMs t) const { return value(clock, clock.at(t)); }
   double value(const DecayClock& clock, const DecayInstant& at) const;
-  // The value of the meter within one half-life from now, if its rate does not change. At the
-  // instant `at` the value is decaying / at.part + lasting, or 0 if rounding gives less. The
-  // half-life must be finite.
+  // The value of the meter as a function of time, if its rate does not change. At an instant `at`
+  // with the same number of whole half-lives, the value is decaying / at.part + lasting, or 0 if
+  // rounding gives less. The half-life must be finite.
   struct Course {
     double decaying = 0, lasting = 0;
   };

@@ -1,6 +1,7 @@
-// 2^(i/64) for i = 0..63 as an unevaluated sum of two doubles. `high` is the nearest double, and
-// `low` the nearest double to the remainder. The values were computed with 60 digits.
-// tests/accounting/exp2_log2_test.cc checks every entry against long double.
+// A table for exp2_exact() (accounting/decay.h): 2^(i/64) for i = 0..63, each as an unevaluated sum
+// of two doubles. `high` is the nearest double, and `low` the nearest double to the remainder. The
+// values were computed with 60 digits. tests/accounting/exp2_log2_test.cc checks every entry
+// against long double.
 #pragma once
 
 #include <array>

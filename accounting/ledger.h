@@ -1,7 +1,8 @@
-// The ledger: exact, append-only rows. Each row is one interval of one allocation, in integers,
-// with holder and payer. Nothing in the ledger decays. The engine makes each row once, as a fact
-// (`charged`). The class Ledger has only the sums of rows. The rows themselves are in the store. A
-// row is unique by its allocation, `from_ms` and `corrects`. Each row is within one UTC day.
+// The ledger: exact, append-only rows that say which account held which GPUs when, and who pays.
+// Each row is one interval of one allocation, in integers. Nothing in the ledger decays. The engine
+// makes each row once, as the durable fact `charged`. The class Ledger has only the sums of rows.
+// The rows themselves are in the store. A row is unique by its allocation, `from_ms` and
+// `corrects`. Each row is within one UTC day.
 //
 // Units: amounts are exact, in milli-GPU x ms (core/quantity.h). Times are ms since 1970-01-01 UTC.
 // Errors: none; broken preconditions are asserted.
@@ -157,10 +158,12 @@ struct LedgerRow {
   friend bool operator==(const LedgerRow&, const LedgerRow&) = default;
 };
 
-// The sums of rows by (payer, holder, state, product), and by node. The sums by node are compared
-// with the GPU time of the nodes (the residual). Rows are never removed.
+// The sums of rows by (payer, holder, state, product), and by node. The engine compares the sums by
+// node with the GPU time that the fleet measured on the nodes; the difference, called the residual,
+// must be 0. Rows are never removed.
 class Ledger {
  public:
+  // The rows with these values are in one sum.
   struct Key {
     AccountId payer, holder;
     UsageState state = UsageState::kUsed;

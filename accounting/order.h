@@ -1,5 +1,6 @@
-// The order of siblings in the account tree. Each order rule is a pure function over the children
-// of one account. The queue walks the tree with these rules. Only the rule usage-tick has a state,
+// The order of siblings in the account tree. An order rule says which child of an account gets the
+// next start. The queue walks down the tree with these rules, from the root to a job. Each rule is
+// a pure function over the children of one account. Only the rule usage-tick has a state,
 // UsageTick, which the engine owns.
 //
 // Each rule puts the sibling with the smallest key first. The keys are (docs/design/0005):
@@ -16,6 +17,11 @@
 //   drf            allocation / shares: weighted dominant resource fairness (Ghodsi et al.,
 //                  NSDI'11) with GPUs as the only resource
 //   fifo           submit time
+//
+// In words, target-share takes first the accounts whose quota covers their next job. Then it takes
+// the account that holds the fewest GPUs for its target. The target is the account's part of the
+// shares, but changed by its surplus, which is its past usage beyond quota. A surplus above its
+// part makes the target smaller, and a surplus below its part makes it larger.
 //
 // Threads: one at a time for a UsageTick; all other functions are pure.
 #pragma once
@@ -34,7 +40,8 @@
 
 namespace subak {
 
-// The rule that orders siblings. Facts store these values: only append new ones.
+// The rule that orders siblings. Facts (the engine's durable records) store these values: only
+// append new ones.
 enum class OrderPolicy : std::uint8_t {
   // The default rule: siblings within quota by allocation / quota, then the others by allocation /
   // target.
@@ -62,7 +69,8 @@ struct TargetShareRule {
   double lo = 0.5;
 };
 
-// The fields that a rule reads of one child. The child has at least one job that may start.
+// The fields that a rule reads of one child. The child has at least one job that may start; its
+// next job is the one that would start first.
 struct Sibling {
   // The id of the account. The id decides between siblings that are otherwise equal.
   AccountId id;

@@ -5,8 +5,8 @@
 //   - the part of unused quota that accounts do not lend (accounting/unlent_quota.h)
 //   - the accounts that limit more than GPUs (ExtraLimits)
 //
-// If no quota names a product and no account has a `lend`, there are no sums, so a start costs
-// nothing here.
+// `lend` is the account's bound on the unused quota that others may use. If no quota names a
+// product and no account has a `lend`, there are no sums, so a start costs nothing here.
 //
 // Units: milli-GPU. Errors: none.
 // Threads: one at a time; AccountTree owns one object and reports changes to it.

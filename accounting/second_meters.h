@@ -1,5 +1,6 @@
-// Meters of all accounts with a new half-life, while a change of the half-life is under way. The
-// account tree updates these meters together with its own meters (docs/design/0108).
+// Meters of all accounts with a new half-life, while a change of the half-life is under way. Meters
+// sum decayed usage (accounting/decay.h). The account tree updates these second meters together
+// with its own meters, until the new half-life is in force (docs/design/0108).
 //
 // The meters begin with value 0. At the end, finished() adds the values that meters with the new
 // half-life would have had at the beginning. The results are those of meters that had the new
@@ -38,6 +39,7 @@ struct MeterValues {
   friend bool operator==(const MeterValues&, const MeterValues&) = default;
 };
 
+// The second meters of all accounts. AccountTree owns the object and calls it.
 class SecondMeters {
  public:
   // Begins at `now` with the present rates of all accounts. `nodes` are the accounts by id.
@@ -48,6 +50,7 @@ class SecondMeters {
   TimeMs begun_ms() const { return begun_ms_; }
 
   // The tree calls these functions for each change of its own meters, with the same times.
+  // adjust(), begin_at_mean() and move() record an edit, whose amounts finished() computes.
   //
   // Changes the rate of usage by `delta`, and sets the rate of the surplus.
   void change(AccountId id, MilliGpu delta, MilliGpu surplus_rate, TimeMs now);
@@ -59,14 +62,14 @@ class SecondMeters {
   // `nodes` are the accounts by id, with the new account. O(siblings).
   void begin_at_mean(std::span<const AccountNode> nodes, AccountId id, double factor, bool own_jobs,
                      TimeMs now);
-  // Moves the usage and the surplus of the account from the accounts `left` to the accounts
-  // `joined`. `nodes` are the accounts by id, with their new holds. O(left + joined).
+  // Subtracts the usage and the surplus of the account from the accounts `left`, and adds them to
+  // the accounts `joined`. `nodes` are the accounts by id, with their new holds. O(left + joined).
   void move(std::span<const AccountNode> nodes, AccountId id, std::vector<AccountId> left,
             std::vector<AccountId> joined, TimeMs now);
 
-  // Returns the state of each account's meters, by id, as of the last change. `earlier` has the
-  // values at begun_ms(); an account that it does not name had none. Each account must have an id
-  // below nodes.size() (asserted). O(accounts + recorded edits).
+  // Returns the complete state of each account's meters, by id, as of the last change. `earlier`
+  // has the values at begun_ms(); an account that it does not name had none. Each account must have
+  // an id below nodes.size() (asserted). O(accounts + recorded edits).
   std::vector<AccountMeters::State> finished(std::span<const MeterValues> earlier,
                                              std::span<const AccountNode> nodes) const;
 

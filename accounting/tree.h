@@ -1,6 +1,6 @@
 // The account tree: for every account its shares, quota and limits, its current holds and running
-// GPUs, and its decayed meters (accounting/decay.h). The start or end of a job changes only the
-// leaf and its ancestors.
+// GPUs, and its decayed meters (accounting/decay.h). A job belongs to one account or user, its
+// leaf. The start or end of a job changes only the leaf and its ancestors.
 //
 // usage       the GPU time that the account's jobs held, from hold to end, even if another account
 //             pays. A parent's usage is the sum over its children and its own jobs.
@@ -9,10 +9,10 @@
 // adjustment  the amount that edits of shares add to the surplus when siblings are ordered; see
 //             set().
 //
-// A name has the same id until the account is moved (accounting/edit/account_move.h). An account
+// A path has the same id until the account is moved (accounting/edit/account_move.h). An account
 // that is deleted and created again continues with its usage, surplus and adjustment, so it does
-// not lose its past usage. An account with a new name begins with the mean of its siblings
-// (begin_at_mean()). So a new name brings no advantage either.
+// not lose its past usage. An account with a new path begins with the mean of its siblings
+// (begin_at_mean()). So a new path brings no advantage either.
 //
 // The root ("", id 1) exists from the start, with shares 1, no quota of its own and revision 0.
 // set() may then give the root a spec like any other account (the engine's genesis fact does so).
@@ -45,7 +45,8 @@ namespace subak {
 
 // How an edit of shares treats the usage of the past.
 enum class ShareEdit : std::uint8_t {
-  // An adjustment keeps the account's place: the new shares count from now on.
+  // An adjustment keeps the account's position among its siblings: the new shares count from now
+  // on.
   kFromNowOn,
   // No adjustment is added: the new shares also count for past usage. Earlier adjustments stay.
   kRetroactive,
@@ -168,9 +169,9 @@ class AccountTree {
   // caller may then set computed values with restore_meters().
   void restart_meters(DurationMs half_life_ms, TimeMs now);
 
-  // The second meters: meters with the new half-life, while a change of the half-life is under way.
-  // nullopt: there are none. The caller begins and ends them. The tree updates them together with
-  // its own meters, and ends them in restart_meters().
+  // The second meters: meters with the new half-life, while a change of the half-life is under way
+  // (accounting/second_meters.h). nullopt: there are none. The caller begins them, and may cancel
+  // them. The tree updates them together with its own meters, and ends them in restart_meters().
   std::optional<SecondMeters>& second() { return second_; }
   const std::optional<SecondMeters>& second() const { return second_; }
 

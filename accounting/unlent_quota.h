@@ -1,7 +1,7 @@
 // The part of unused quota that accounts do not lend. An account's `lend` bounds how much of its
 // unused quota others may borrow. One bound is for all products together, and more bounds may be
 // for named products. The GPUs that the account does not lend stay idle for its own jobs: Subak
-// starts no job that would borrow them.
+// starts no job of another account that would borrow them.
 //
 //   unlent   the larger of max(0, unused quota - lend) and the sum of the children's `unlent`
 //

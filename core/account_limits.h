@@ -1,6 +1,6 @@
-// The bounds of accounts: their tree and settings, their lists of limits
-// (accounting/limits/job_limits.h) and their budgets (accounting/budget/budget.h). The comment of a
-// bound says what happens at the bound, and tests cover this.
+// The bounds of accounts: of their tree and settings, of their lists of limits
+// (accounting/limits/job_limits.h) and of their budgets (accounting/budget/budget.h). The comment
+// of a bound says what happens at the bound, and tests cover this.
 #pragma once
 
 #include <cstddef>
@@ -11,8 +11,9 @@
 namespace subak::limits {
 
 inline constexpr std::size_t kMaxAccountDepth = 16;  // levels below the root
-// Accounts and users together; also the changes of one edit. At kMaxAccounts, only an account whose
-// parent has few accounts and users may be added, from the reserve (accounting/shared_bound.h).
+// Accounts and users together; also the changes of one edit. Beyond kMaxAccounts, up to
+// kAccountsReserve more may be added, but only below parents that have few accounts and users
+// (accounting/shared_bound.h).
 inline constexpr std::size_t kMaxAccounts = 100'000;
 inline constexpr std::size_t kAccountsReserve = 10'000;
 inline constexpr std::size_t kMaxNamespacesPerAccount = 1024;
@@ -37,13 +38,14 @@ inline constexpr DurationMs kMaxBudgetPeriodMs = 366 * kDayMs;
 // The most periods of a budget over which the time of one job may extend. A hard budget never
 // allows a job that would extend over more.
 inline constexpr int kMaxBudgetPeriods = 130;
-// The times in one list of the ends of civil periods (accounting/budget/calendar.h). More are
-// refused.
+// The times in one list of the ends of civil periods, such as the months of a time zone
+// (accounting/budget/calendar.h). More are refused.
 inline constexpr std::int64_t kMaxCivilEnds = 400;
 
-// If a budget stops a job, a shorter job of the account may still fit. So a pass tries up to this
-// many jobs that one budget stops. After that, the pass skips the other jobs below the budget. For
-// a budget of one product, it skips only the other jobs of the same job class.
+// If a budget stops a job, a shorter job of the account may still fit. So a pass (round of
+// scheduling decisions) tries up to this many jobs that one budget stops. After that, the pass
+// skips the other jobs below the budget. For a budget of one product, it skips only the other jobs
+// of the same account and request shape.
 inline constexpr int kMaxBudgetLooks = 100;
 
 }  // namespace subak::limits

@@ -1,6 +1,7 @@
-// Paths of accounts and users: "ml.vision" is below "ml", and the user "ml.vision/ana.lee" is below
-// "ml.vision". The root is "". The name of a user may have dots, so the first slash of a path ends
-// the account. Threads: any; pure functions.
+// Paths in the account tree: the account "ml.vision" is below "ml", and the user
+// "ml.vision/ana.lee" is below "ml.vision". The root is "". The name of a user may have dots, so
+// the first slash of a path ends the account.
+// Threads: any; pure functions.
 #pragma once
 
 #include <string_view>

@@ -1,7 +1,8 @@
 // An ordered set in sorted blocks of up to kBlock values, for small values that are often inserted
 // and erased. The set works like a std::set, but allocates once for each block instead of once for
 // each value. A change touches few cache lines. Any change of the set invalidates all iterators and
-// references into it. Threads: one at a time for each set.
+// references into it.
+// Threads: one at a time for each set.
 #pragma once
 
 #include <algorithm>

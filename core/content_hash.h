@@ -1,9 +1,11 @@
-// A digest of a call's content. The digest shows whether a caller reuses a request id with
-// different content. Facts store the digest, so the function must never change. The function is
-// FNV-1a of 64 bits (Fowler, Noll, Vo), and mixes the bits at the end. The digest detects mistakes
-// of people and programs: two different contents have the same digest with a probability of about
-// 10^-19. The digest is not a signature. A caller who makes two contents with the same digest harms
-// only itself, because request ids belong to their caller. Threads: any; pure function.
+// A digest of a call's content. The digest shows whether a caller reuses a request id (an
+// idempotency key) with different content. Facts, the engine's durable records, store the digest.
+// So the function must never change. The function is FNV-1a of 64 bits (Fowler, Noll, Vo), and
+// mixes the bits at the end. The digest detects mistakes of people and programs: two different
+// contents have the same digest with a probability of about 10^-19. The digest is not a signature.
+// A caller who makes two contents with the same digest harms only itself, because request ids
+// belong to their caller.
+// Threads: any; pure function.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,7 @@
-// Limits of the service's requests to API servers and Prometheus, and of files that people write.
-// core/limits.h has all other limits and says how limits are named and enforced.
+// Limits of the edges and of the files that people write. An edge is the part of the service that
+// follows one Kubernetes cluster: it lists and watches its objects, and writes patches and Events.
+// The limits of the service's requests to Prometheus are here too. core/limits.h has all other
+// limits and says how limits are named and enforced.
 #pragma once
 
 #include <cstddef>
@@ -13,7 +15,8 @@ namespace subak::limits {
 // whatever the server answers. Requests beyond a limit wait.
 // - kMaxFollowRequests: lists and watches of each kind of objects; a server has at most 31 kinds
 // - kMaxPageRequests: further pages of lists, for all kinds together
-// - kMaxSessionStarts: starts of a session
+// - kMaxSessionStarts: starts of a session (one complete list of the cluster and the watches after
+//   it)
 // - kMaxDiscoveryRequests: requests that ask which kinds the server has
 // A cluster without operators has sixteen kinds. For it, all limits together allow fewer than 125
 // requests. A provisioning class of a node pool adds one kind.
@@ -31,14 +34,14 @@ inline constexpr DurationMs kDiscoveryMs = 300'000;
 inline constexpr DurationMs kSteadyWatchMs = 10'000;
 inline constexpr std::uint32_t kShortWatchesTold = 3;
 
-// If a list of devices, ResourceClaims, ComputeDomains or volumes fails, the edge waits this long
-// before it lists nodes and pods without that list. Pods that need these objects keep their gates
-// until the list is complete.
+// If a list of DRA devices, ResourceClaims, NVIDIA ComputeDomains or volumes fails, the edge waits
+// this long before it lists nodes and pods without that list. Pods that need these objects keep
+// their gates until the list is complete.
 inline constexpr DurationMs kDeviceListsMs = 30 * kSecondMs;
 
-// The edge remembers gangs that once had members without GPUs and have none now. Beyond this
-// number, the edge forgets all of them. A pod that later joins a forgotten gang may contradict the
-// gang's size. The pod's job then waits.
+// The edge remembers gangs (pods that start together) that once had pods without GPUs and have none
+// now. Beyond this number, the edge forgets all of them. A pod that later joins a forgotten gang
+// may contradict the gang's size. The pod's job then waits.
 inline constexpr std::size_t kMaxFormerGangs = 10'000;
 
 // The first page of a list has kListPageObjects objects; these limits are for the later pages. The

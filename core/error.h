@@ -1,6 +1,6 @@
 // Errors as values: no function of the core throws an exception to report an error. An Error names
-// the refused field, its value, and the accepted form. So webhook, API and CLI can each report it
-// in their own form.
+// the refused field, its value, and the accepted form. So webhook, API and CLI can each report the
+// error in their own form.
 // Threads: any; plain values.
 #pragma once
 
@@ -46,9 +46,9 @@ struct Error {
   friend bool operator==(const Error&, const Error&) = default;
 };
 
-// A T or an Error. Call ok() first. A call of value() on an error, or of error() on a value, is a
-// bug and throws std::bad_variant_access. The references that value() and error() return are valid
-// as long as the Result.
+// A T or an Error. Call ok() first. To call value() on an error, or error() on a value, is a bug
+// and throws std::bad_variant_access. The references that value() and error() return are valid as
+// long as the Result.
 template <class T>
 class [[nodiscard]] Result {
  public:
@@ -76,8 +76,8 @@ inline constexpr std::size_t kCutNoteBytes = 40;
 // cut is between UTF-8 characters, so the beginning may be up to three bytes shorter than `most`.
 std::string cut_text(std::string_view text, std::size_t most = limits::kMaxEchoBytes);
 
-// Returns a copy of the error with shortened texts: `field` and `got` have at most kMaxEchoBytes,
-// `want` half of kMaxMessageBytes.
+// Returns a copy of the error with texts shortened by cut_text(): `field` and `got` to
+// kMaxEchoBytes, `want` to half of kMaxMessageBytes, each plus the note.
 Error cut_error(const Error& error);
 
 }  // namespace subak

@@ -2,7 +2,8 @@
 // caller stores the keys, and passes a function to find() that compares them. A cell takes 4 bytes,
 // so an entry takes 5 to 11 bytes. The table serves for look-up only: code cannot iterate over it.
 // The table uses open addressing with linear probing. Its length is a power of two, and at most 3/4
-// of its cells are in use. Threads: one at a time for each table.
+// of its cells are in use.
+// Threads: one at a time for each table.
 #pragma once
 
 #include <cassert>

@@ -1,8 +1,8 @@
 // The ids of clusters, accounts, nodes, products, shapes and jobs. Each kind of id is a type of its
-// own, so the compiler refuses to mix them. The engine never assigns an id twice, except for a
-// ShapeId. Ids are ordered by value. Where the core sorts items that are equal otherwise, the lower
-// id comes first. The value 0 means "none", except for a ProductId, where it means "any" in a
-// request or a filter.
+// own, so the compiler refuses to mix them. The engine (the core's owner of all state) never
+// assigns an id twice, except for a ShapeId. Ids are ordered by value. Where the core sorts items
+// that are equal otherwise, the lower id comes first. The value 0 means "none", except for a
+// ProductId, where it means "any" in a request or a filter.
 // Threads: any; plain values.
 #pragma once
 
@@ -35,8 +35,8 @@ using AccountId = Id<struct AccountTag, std::uint32_t>;
 using NodeId = Id<struct NodeTag, std::uint32_t>;
 // A number that stands for the name of a GPU product. 0 means any product, or none.
 using ProductId = Id<struct ProductTag, std::uint16_t>;
-// A number that stands for a placement request (a shape). When no job has the shape any more,
-// another shape may get its id. So no fact stores a ShapeId.
+// A number that stands for a request shape: the resources and conditions of all pods of a job. When
+// no job has the shape any more, another shape may get its id. So no fact stores a ShapeId.
 using ShapeId = Id<struct ShapeTag, std::uint32_t>;
 
 // A job id: the cluster in the upper 16 bits, a sequence number of that cluster in the lower 48.

@@ -1,5 +1,8 @@
 // The limits of the service. The comment of a limit says what happens at the limit, and tests cover
 // this. A name that ends in Ms, Bytes or MilliGpu has that unit. All other limits are counts.
+// Terms: A gang is the pods of one job, which start together. An edge is the part of the service
+// that follows one cluster. A pass is one round of scheduling decisions. A turn is one round of the
+// service's loop, or of the follower, which is a second engine for reads.
 #pragma once
 
 #include <cstddef>
@@ -85,14 +88,15 @@ inline constexpr std::uint32_t kMaxOverruns = 24;
 // Ended jobs that Subak still shows. With one more, Subak drops the oldest; its ledger rows stay.
 inline constexpr std::size_t kDoneJobsKept = 10'000;
 
-// A victim should be gone this long after its grace period. If not, other jobs may be asked to end.
+// A victim, which Subak asked to end for another job, should be gone this long after its grace
+// period. If not, other jobs may be asked to end.
 inline constexpr DurationMs kClaimPatienceMs = kMinuteMs;
 // Jobs of one cluster that have reserved nodes at one time. A policy with more is refused.
 inline constexpr std::uint32_t kMaxReserveJobs = 64;
-// Parked owners (docs/design/0119). kMaxParkAfter: the largest QueueSettings::park_after. Pods that
-// differ from their template end the job's holds after kMisfitHoldMs. A suspended owner that has
-// pods for kIgnoredSuspendMs is resumed. An owner may come back to the parked state kMaxParkings
-// times.
+// Parked owners: Jobs and the like that Subak suspended until their turn (docs/design/0119).
+// kMaxParkAfter: the largest QueueSettings::park_after. Pods that differ from their template end
+// the job's holds after kMisfitHoldMs. A suspended owner that has pods for kIgnoredSuspendMs is
+// resumed. An owner may come back to the parked state kMaxParkings times.
 inline constexpr std::uint32_t kMaxParkAfter = 1'000'000, kMaxParkings = 3;
 inline constexpr DurationMs kMisfitHoldMs = 10 * kSecondMs, kIgnoredSuspendMs = 8 * kSecondMs;
 
@@ -267,7 +271,8 @@ inline constexpr std::uint32_t kMaxCliqueGangs = 64;             // GangSettings
 // For a balanced gang, the search tries at most this many numbers of domains, the smallest first.
 inline constexpr std::uint32_t kBalancedTries = 64;
 inline constexpr std::uint32_t kBalancedParts = 1'024;  // the most domains of a balanced gang
-// The collector counts free room for this many request shapes of a cluster, the most frequent ones.
+// The collector, which computes costly metrics, counts free room for this many request shapes of a
+// cluster, the most frequent ones.
 inline constexpr std::size_t kSurveyShapes = 16;
 inline constexpr std::size_t kSurveyQueue = 1000;    // jobs at the head of the queue
 inline constexpr std::size_t kSurveyExplained = 10;  // of these: the collector counts their reasons
@@ -377,7 +382,8 @@ inline constexpr std::size_t kMaxStreamsPerCaller = 64;  // of each kind of stre
 inline constexpr std::size_t kMaxStreams = 1024;         // of each kind, all callers: refused
 // Unsent bytes of all watchers together. With more, the stream that is furthest behind ends.
 inline constexpr std::size_t kMaxWatchBytes = 64u << 20;
-// Copies of the accounts in memory for Static streams. One more ends the stream of the oldest copy.
+// Copies of the accounts in memory for Static streams, by which webhook replicas get them. One more
+// ends the stream of the oldest copy.
 inline constexpr std::size_t kMaxAdmissionSnapshots = 4;
 // Bytes of a copy in one message. The service sends a longer copy in several messages.
 inline constexpr std::size_t kAdmissionSnapshotPartBytes = 1u << 20;

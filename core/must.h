@@ -8,8 +8,9 @@
 namespace subak {
 
 // Checks an invariant that holds for every input. If `ok` is false, the program has a bug: in every
-// build, the call prints `what` and aborts the process. The check is cheap, so code may run it for
-// each fact that it stores. Put expensive checks into check() functions.
+// build, the call prints `what` and aborts the process. Each call must be cheap, because code runs
+// it for each fact that it stores. Expensive checks belong into functions such as
+// check_invariants(), which only tests and the simulator call.
 // Threads: any.
 inline void must(bool ok, const char* what) {
   if (ok) [[likely]]

@@ -1,9 +1,9 @@
 // The names of labels, annotations, gates and conditions that Subak uses in a cluster, and the
-// names of NVIDIA and GKE that Subak reads. The keys for a gang's wishes are in model/gang_terms.h.
-// Users write these names in their manifests, so no name ever changes. docs/workloads.md is the
-// page for users, and tests/kube/workloads_page_test.cc checks that the page has all names. A user
-// may set a pod's key as a label or as an annotation, on the pod or in its template. If a key is
-// both a label and an annotation, both must have the same value.
+// names of NVIDIA and GKE that Subak reads. The keys for a gang's wishes, such as its topology, are
+// in model/gang_terms.h. Users write these names in their manifests, so no name ever changes.
+// docs/workloads.md is the page for users, and tests/kube/workloads_page_test.cc checks that the
+// page has all names. A user may set a pod's key as a label or as an annotation, on the pod or in
+// its template. If a key is both a label and an annotation, both must have the same value.
 #pragma once
 
 #include <string_view>
@@ -25,7 +25,7 @@ inline constexpr std::string_view kAccount = "subak.gpu/account";
 // The user of a pod, in the characters A-Z a-z 0-9 . _ - @. If a person creates the pod, the label
 // may name only that person. A label in a template has no effect: kCreatedBy names the user.
 inline constexpr std::string_view kUser = "subak.gpu/user";
-// The gang's name within its namespace.
+// The name of the pod's gang (the pods that start together) within its namespace.
 inline constexpr std::string_view kJob = "subak.gpu/job";
 // How many pods start together, "1" to "10000" (limits::kMaxPodsPerJob).
 inline constexpr std::string_view kGangSize = "subak.gpu/gang-size";
@@ -45,14 +45,15 @@ inline constexpr std::string_view kOwnPriorityClass = "subak.gpu/own-priority-cl
 inline constexpr std::string_view kOwnPriority = "subak.gpu/own-priority";
 // Annotation that Subak writes for people: what the pod waits for, or to which node it goes.
 inline constexpr std::string_view kStatus = "subak.gpu/status";
-// Annotation "JOB/ATTEMPT" of a pod whose hold was released while its gate was closed. Only a newer
-// attempt of the job opens the gate.
+// Annotation "JOB/ATTEMPT" of a pod whose hold (the GPUs that Subak gave it) was released while its
+// gate was closed. Only a newer attempt of the job opens the gate.
 inline constexpr std::string_view kKeptClosed = "subak.gpu/kept-closed";
 // The type of the pod condition that Subak writes.
 inline constexpr std::string_view kQueuedCondition = "subak.gpu/Queued";
 // Label of Subak's own pod: "true" while the pod's process is the leader.
 inline constexpr std::string_view kLeader = "subak.gpu/leader";
-// Annotation of an owner that Subak has suspended; its values are in server/edge/writes/plan.h.
+// Annotation of an owner (such as a Job) that Subak has suspended; its values are in
+// server/edge/writes/plan.h.
 inline constexpr std::string_view kSuspendedBy = "subak.gpu/suspended";
 // Its value on an owner that waits suspended for its turn (docs/design/0119).
 inline constexpr std::string_view kParked = "parked";

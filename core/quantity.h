@@ -1,6 +1,6 @@
 // Integer quantities. Every count, promise and charge is an integer. Only decayed usage
-// (accounting/decay.h), and the order of jobs that follows from it, use floating point. Threads:
-// any; plain values.
+// (accounting/decay.h), and the order of jobs that follows from it, use floating point.
+// Threads: any; plain values.
 #pragma once
 
 #include <compare>

@@ -1,5 +1,5 @@
-// Why a job does not start. The command `why`, events, metrics and conditions use the same closed
-// list of tokens. A token is Kueue's reason token if that fits, and else Subak's own.
+// Why a job does not start. The command `subak why`, Events, metrics and pod conditions use the
+// same closed list of tokens. A token is Kueue's reason token if that fits, and else Subak's own.
 // docs/reasons.md says what to do about each token.
 // Source: KEP-10852 of kubernetes-sigs/kueue.
 // Threads: any; plain values.
@@ -16,13 +16,14 @@
 
 namespace subak {
 
-// The API uses these names (WaitReason.token), so no name ever changes. Values are durable: append
-// only. The order in this list has no meaning: kReasonOrder has the order in which reasons are
-// shown.
+// The API uses the names below (WaitReason.token), so no name ever changes. Values are durable:
+// append only. The order in this list has no meaning: kReasonOrder has the order in which reasons
+// are shown.
 enum class ReasonToken : std::uint8_t {
-  // Nothing prevents the start: the next pass starts the job.
+  // Nothing prevents the start: the next pass (round of scheduling decisions) starts the job.
   kNext,
-  // The job or its account is on hold, or the job came while its account was draining.
+  // The job or its account is on hold, until a person ends the hold or a time comes that Subak set.
+  // Or the job came while its account drained (accepted no new jobs).
   kOnHold,
   // Some pods of the gang are missing or cannot be placed, or the gang's size or account is not
   // known.
@@ -60,7 +61,8 @@ enum class ReasonToken : std::uint8_t {
   kUnschedulable,
   // The pod is one too many: its gang already has all its pods, so the pod has no rank.
   kBeyondGangSize,
-  // The job has a claim, and jobs that must end for this claim still hold the claimed GPUs.
+  // Subak has set GPUs aside for the job (a claim), but other jobs, which must end for this, still
+  // hold them.
   kWaitingForPreemptedWorkloads,
   // The pod requests devices by a ResourceClaim (DRA), and Subak does not know which GPUs these
   // are. This is a reason of the pod: until Subak knows the GPUs, the pod belongs to no job.

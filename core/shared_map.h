@@ -1,6 +1,7 @@
 // An immutable map from texts to values. An edit makes a new version of the map. Versions share
 // memory: a new version copies only the buckets of the edited entries. So an edit costs the copies
-// of a few buckets, even while readers use older versions.
+// of a few buckets, even while readers use older versions. The View, which is the read-only copy of
+// the state for the webhook, stores its accounts in such maps.
 //
 // Look-up: O(log of a bucket). changed(): O(buckets touched x entries in each + kBuckets).
 // Threads: any, because a map is read-only. A value in a map never changes.

@@ -16,8 +16,9 @@
 
 namespace subak {
 
-// A field visitor that adds up the size. Pass the visitor to `fields` of a record (core/text.h).
-// The sum is the encoded size of the record, plus two bytes for each empty record inside.
+// A field visitor that adds up the size. A record passes its fields to a visitor in its member
+// `fields` (core/text.h): record.fields(size). The sum is the encoded size of the record, plus two
+// bytes for each empty record inside.
 class StoredSize {
  public:
   // Adds one field. A field with the value 0 or an empty text takes no bytes, as in the durable

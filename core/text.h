@@ -4,8 +4,9 @@
 // A record is a struct with a member template
 //     template <class V> void fields(V& v) { v(1, "job", job); v(2, "pods", pods); }
 // which names each field once, with the number that the durable form of the field uses
-// (proto/subak/fact/v1). The same list drives this text form, the protobuf wire form
-// (server/codec/codec.h) and equality in tests, so these three forms cannot disagree.
+// (proto/subak/fact/v1). The object `v` is a *field visitor*: fields() calls it once for each
+// field. The same list drives this text form, the protobuf form of the store (server/codec/codec.h)
+// and its size (core/stored_size.h), so they cannot disagree.
 //
 // Grammar:
 //     record := name=value (" " name=value)*
@@ -76,7 +77,8 @@ namespace text {
 void write_string(std::string& out, std::string_view value);
 
 // A cursor over the text of one record. The text must outlive the Reader. On the first mistake the
-// Reader stores an Error (kInvalid), and every later call does nothing.
+// Reader stores an Error (kInvalid) and keeps it. After that, ok() is false, and the results of
+// further calls have no meaning.
 class Reader {
  public:
   // Begins at the first character. Reads nothing yet.
@@ -94,8 +96,8 @@ class Reader {
   bool at_end();
   // Skips blanks, then consumes `c`. If another character is next, returns false, without an error.
   bool accept(char c);
-  // Reads a name and consumes the '=' after it. Returns the name as a view into the text; "" after
-  // an error.
+  // Reads a name and consumes the '=' after it. Returns the name as a view into the text; "" if
+  // there is no name with a '='.
   std::string_view read_name();
   // Reads an atom or a quoted text. Returns the text without quotes and escapes. An empty atom
   // without quotes is an error.

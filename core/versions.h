@@ -1,7 +1,8 @@
-// The versions of the durable form (server/codec). Every field of a record and every value of an
-// enum belongs to the version that introduced it. A program that knows only older versions refuses
-// newer fields and values. So Subak writes a field or value only after the store is finalized to
-// the version that introduced it (docs/design/0030).
+// The versions of the durable form, in which the store has facts (server/codec). Every field of a
+// record and every value of an enum belongs to the version that introduced it. A program that knows
+// only older versions refuses newer fields and values. So Subak writes a field or value only after
+// an operator has finalized the store to the version that introduced it (docs/design/0030). After
+// that, older programs cannot read the store.
 // Threads: any; pure functions, plain values.
 #pragma once
 
@@ -15,7 +16,8 @@ namespace subak {
 
 // The number of a field in its record, never reused, and the version that introduced the field. A
 // plain number means version 1. A field of version 2 is written as v(in_version<2>(3), "nodes",
-// nodes). A visitor that ignores versions takes an int instead of a FieldNumber.
+// nodes). A field visitor (core/text.h) that ignores versions takes an int instead of a
+// FieldNumber.
 struct FieldNumber {
   // The number in the record; 0 is no valid number.
   int number = 0;

@@ -1,7 +1,10 @@
-// Effects: the commands that the engine sends to an edge. Effects follow from the engine's state
-// alone. So after a crash, the service sends the effects of Engine::outstanding again. An edge gets
-// each effect at least once. It may carry out an effect twice without harm, because each effect
-// names its attempt.
+// Effects: the commands that the engine sends to an edge, such as to open the scheduling gates of a
+// job's pods. An edge is the program that follows one cluster: a part of the service, or your own
+// launcher, which runs jobs submitted over the API.
+// Effects follow from the engine's state alone. So after a crash, the service sends the effects of
+// Engine::outstanding again. An edge gets each effect at least once. It may carry out an effect
+// twice without harm, because each effect names the attempt: the try of the job to start, by
+// number.
 // Threads: one at a time; plain values.
 #pragma once
 
@@ -27,8 +30,8 @@ enum class EffectKind : std::uint8_t {
   kOpenGate,
   // Ends these pods.
   kEvict,
-  // Only keeps the gates of the pods in Effect::keep_closed closed. For a job of pods that waits
-  // again, there is no other kind of effect.
+  // Only keeps the gates of the pods in Effect::keep_closed closed. This is the only kind of effect
+  // for a job of pods that waits again.
   kKeepClosed,
 };
 template <>
@@ -71,7 +74,7 @@ struct EffectPod {
 };
 
 // The last preemption of a job, for messages to people. "The job" below is the preempted job; the
-// claimant is the job that gets its GPUs. Plain record.
+// claimant is the job that gets its GPUs.
 struct Preemption {
   // The claimant. 0: it is not known any more.
   JobId claimant;
@@ -92,7 +95,7 @@ struct Preemption {
   TimeMs submit_ms = 0;
   // How often the job was preempted so far, this preemption included.
   std::uint32_t times = 0;
-  // The right by which the claimant got the GPUs, and the claimant's priority class. An empty
+  // Why the claimant may take the GPUs (ClaimRight), and the claimant's priority class. An empty
   // class: the claimant has none, or the policy no longer has the class.
   ClaimRight right = ClaimRight::kReclaim;
   std::string priority_class{};
@@ -114,7 +117,8 @@ struct Preemption {
   friend bool operator==(const Preemption&, const Preemption&) = default;
 };
 
-// The GPUs of a job that no quota covers. Another job within its quota may claim these GPUs.
+// The GPUs of a job that no quota covers. Subak may ask the job to end, so that a job of another
+// account within its quota gets these GPUs.
 struct Loan {
   // The borrowed amount. 0: the job borrows no GPUs.
   MilliGpu milligpu = 0;
@@ -128,7 +132,7 @@ struct Loan {
   friend bool operator==(const Loan&, const Loan&) = default;
 };
 
-// One command to an edge about one job, with all pods that the command concerns. Plain record.
+// One command to an edge about one job, with all pods that the command concerns.
 struct Effect {
   // What the edge does with `pods`.
   EffectKind kind = EffectKind::kOpenGate;
@@ -138,15 +142,16 @@ struct Effect {
   JobId job;
   // The job's current or last attempt, from 1. 0: no attempt has started yet.
   std::uint32_t attempt = 0;
-  // When the hold is released. Only for kOpenGate.
+  // When the engine takes the pods' GPUs back (releases their holds) if they are not bound. Only
+  // for kOpenGate.
   TimeMs until_ms = 0;
   // Why the pods must end. Only for kEvict.
   Cause cause = Cause::kNone;
   // The pods, by rank. For kOpenGate: only pods with a hold that are not bound yet. For
   // kKeepClosed: empty.
   std::vector<EffectPod> pods;
-  // The cluster's current session; 0 if no edge reports the cluster. An edge of an older session
-  // ignores the effect.
+  // The cluster's current session: the number of the latest complete report of the cluster by an
+  // edge. 0 if no edge reports the cluster. An edge of an older session ignores the effect.
   std::uint64_t session = 0;
   // Pods whose holds were released while their gates were closed; by rank, with uid and name. An
   // earlier command to open a gate may still be in flight, from this process or a former leader. So
@@ -159,9 +164,10 @@ struct Effect {
   Preemption preemption{};
   // Only for kOpenGate, while the policy lets jobs within quota reclaim GPUs.
   Loan loan{};
-  // The uid of the owner of a parked job (docs/design/0119); else empty. For kOpenGate: the edge
-  // resumes this owner, and `pods` has the pods that have come so far, perhaps none. For kEvict:
-  // the owner stays suspended, and Subak does not resume it any more.
+  // The uid of the owner of a parked job, whose owner (such as a Job) Subak suspended until the
+  // job's turn (docs/design/0119). Else empty. For kOpenGate: the edge resumes this owner, and
+  // `pods` has the pods that have come so far, perhaps none. For kEvict: the owner stays suspended,
+  // and Subak does not resume it any more.
   std::string owner{};
   template <class V>
   void fields(V& v) {

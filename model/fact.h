@@ -1,14 +1,15 @@
 // Facts are the durable decisions and observations of the engine. The facts of a store are numbered
 // from 1 without gaps, versioned and append-only. The engine's state follows from the facts alone.
 // Engine::apply makes facts. Engine::evolve applies facts to the state, also at recovery and in the
-// follower. The store writes facts as protobuf: proto/subak/fact/v1/fact.proto has the same field
-// numbers, and a test compares them.
+// engine that serves reads. The store writes facts as protobuf: proto/subak/fact/v1/fact.proto has
+// the same field numbers, and a test compares them.
 //
 // Versions: kinds, fields and enum values are only added, never changed. Each addition has a first
 // version (kKindsOfVersion, in_version<N>, values_of_version). A program writes an addition only
 // after `admin finalize` to that version. A program refuses to start if it does not know the
 // version of the store. The position of a kind in fact::Body is its durable kind number minus 1, so
 // new kinds go to the end (docs/design/0002, 0030).
+// Threads: any; plain values.
 #pragma once
 
 #include <array>
@@ -87,7 +88,7 @@ struct ClusterSynced {
   bool synced = false;
   // True: the nodes were imported, and no edge reports them.
   bool owned = false;
-  // The newest session (docs/design/0031); 0: no list ever began.
+  // The newest session: the number of an edge's complete report (list); 0: no list ever began.
   std::uint64_t session = 0;
   // The time since which Subak may have missed events. Set only while the cluster is not synced.
   TimeMs since_ms = 0;
@@ -189,6 +190,7 @@ struct Charged {
 // reservation. A fact without nodes ends the reservation.
 struct Reserved {
   static constexpr std::string_view kName = "reserved";
+  // One reserved node.
   struct Kept {
     NodeId node;
     template <class V>
@@ -423,9 +425,9 @@ struct TimeLeapt {
   }
 };
 
-// A job of pods is parked, or its owner was resumed. If a waiting job is resumed, Subak drops its
-// expected pods, and the pods of its owner join the job as they come. kResumed is repeated if an
-// attempt ends before all pods have come.
+// A job of pods is parked (its owner is suspended until its turn), or its owner was resumed. Then
+// Subak drops the expected pods of a waiting job, and the owner's pods join the job as they come.
+// kResumed is repeated if an attempt ends before all pods have come.
 struct JobParked {
   static constexpr std::string_view kName = "job_parked";
   JobId id;

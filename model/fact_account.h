@@ -1,4 +1,6 @@
-// Facts about accounts. Part of model/fact.h: include that header instead.
+// Facts about accounts of the account tree. Part of model/fact.h, which says what a fact is:
+// include that header instead.
+// Threads: any; plain values.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,6 @@
-// The fact about a claim. Part of model/fact.h, which says how facts are stored.
+// The fact about a claim: GPUs that Subak sets aside for a waiting job, and that other jobs (the
+// victims) must give back. Part of model/fact.h, which says how facts are stored.
+// Threads: any; plain values.
 #pragma once
 
 #include <array>

@@ -2,9 +2,10 @@
 //
 // Common fields. `id` or `job` names a job that exists. `rank` is the index of a pod in its job,
 // from 0: first the ranks of the gang, then the pods that wait for a rank. `attempt` counts the
-// starts of a job from 1; 0 is before the first start. Times such as `until_ms` are times of the
-// engine; 0: no time applies. `edit` names the caller that asked for the change; empty: Subak
-// itself.
+// starts of a job from 1; 0 is before the first start. A hold is a slot (GPUs on a node) that Subak
+// gives to a pod before the pod is bound. Times such as `until_ms` are times of the engine; 0: no
+// time applies. `edit` names the caller that asked for the change; empty: Subak itself.
+// Threads: any; plain values.
 #pragma once
 
 #include <cstdint>
@@ -20,11 +21,11 @@
 #include "model/request.h"
 
 namespace subak {
-
 namespace fact {
 
 // A new job exists. Its state is kQueued or kPaused, or kIncomplete if PodAdded facts follow.
-// Foreign and adopted jobs start in the state kRunning, and PodAdded facts bind their pods.
+// Foreign and adopted jobs (JobOrigin) start in the state kRunning, and PodAdded facts bind their
+// pods.
 struct JobCreated {
   static constexpr std::string_view kName = "job_created";
   JobId id;
@@ -496,5 +497,4 @@ struct PodGone {
 };
 
 }  // namespace fact
-
 }  // namespace subak

@@ -1,8 +1,9 @@
 // Facts of checkpoints, and facts about budgets. All facts of a checkpoint together give the same
-// state as all facts before the checkpoint. A restart reads the newest checkpoint and the facts
-// after it. Outside checkpoints, the engine writes MetersSnapshot, RequestSnapshot,
+// state as all facts before the checkpoint. A restart of the service reads the newest checkpoint
+// and the facts after it. Outside checkpoints, the engine writes MetersSnapshot, RequestSnapshot,
 // BudgetPeriodSet, BudgetReached and CivilEndsSet. BudgetReached is in no checkpoint. Part of
 // model/fact.h: include that header instead.
+// Threads: any; plain values.
 #pragma once
 
 #include <cstdint>
@@ -39,8 +40,8 @@ struct StoredGpuTime {
 
 namespace fact {
 
-// The exact state of the meters of one account. Outside checkpoints, this fact sets the meters
-// after a change of the half-life (in::HalfLifeRead).
+// The exact state of the meters (decayed sums of GPU time) of one account. Outside checkpoints,
+// this fact sets the meters after a change of the half-life (in::HalfLifeRead).
 struct MetersSnapshot {
   static constexpr std::string_view kName = "meters_kept";
   // The stored form of DecayedMeter::State (accounting/decay.h), which explains each field.

@@ -1,11 +1,12 @@
-// The wishes of a gang. A wish is a request beyond the shapes of the gang's pods, such as a
-// topology or spare nodes. One table declares all wishes.
+// The wishes of a gang, which is the pods of one job that start together. A wish is a request
+// beyond the resources of the single pods, such as a topology or spare nodes. One table declares
+// all wishes.
 //
 // kWishes has one row for each wish: its names, durable numbers, bounds and texts. All code that
 // reads, checks, stores or shows wishes uses these rows, and so do the flags of `subak job submit`.
 // A record stores a gang's wishes as one GangTerms. So a new wish needs only a member of GangTerms,
 // a row, and the code that fulfils the wish.
-// Threads: pure functions, plain values.
+// Threads: any; pure functions, plain values.
 #pragma once
 
 #include <algorithm>
@@ -77,9 +78,9 @@ struct GangTerms {
   // the parts differ by at most one pod, or one segment. may_balance() says which gangs may have
   // this wish.
   bool balanced = false;
-  // How many whole nodes stay free for replacements in each NVLink domain of several nodes that the
-  // gang uses. No other job gets these nodes while the gang is in the domain. may_spare() says
-  // which gangs may have this wish. With `prefer`, the search leaves these nodes free when it
+  // How many whole nodes stay free, to replace broken nodes, in each NVLink domain of several nodes
+  // that the gang uses. No other job gets these nodes while the gang is in the domain. may_spare()
+  // says which gangs may have this wish. With `prefer`, the search leaves these nodes free when it
   // places the gang, but other jobs may use them.
   std::uint32_t spare = 0;
   // True: the gang's GPU pods use a ComputeDomain of NVIDIA's DRA driver. A node takes part in at
@@ -99,8 +100,8 @@ struct GangTerms {
   friend bool operator==(const GangTerms&, const GangTerms&) = default;
 };
 
-// The topologies and segments with which a wish is allowed. `met` is nullptr if the wish is always
-// allowed.
+// The condition on a gang's topology and segment under which a wish is allowed. `met` is nullptr if
+// the wish is always allowed.
 struct WishNeeds {
   // Returns true if the gang's topology and segment allow the wish.
   bool (*met)(Topology topology, std::uint32_t segment) = nullptr;

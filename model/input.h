@@ -1,11 +1,14 @@
-// Inputs: events and requests. An edge or the API builds an input, the runtime sets its time, and
-// Engine::apply decides. Inputs are plain records with one text form (core/text.h), which scenario
-// files, recorded traces and logs share. Inputs are not durable, but facts are (model/fact.h).
+// Inputs of the engine: reports of what happens in clusters, requests of people and programs, and
+// inputs that the service's runtime makes. An edge (the program that follows a cluster) or the API
+// builds an input, the runtime sets its time, and Engine::apply decides. Inputs are plain records
+// with one text form (core/text.h), which scenario files, recorded traces and logs share. Inputs
+// are not durable, but facts are (model/fact.h).
 //
 // Common fields of requests. `cluster` is a name; empty means the only cluster. `reason` is free
 // text for the audit log. With `validate_only`, the reply has all warnings and errors, but the
 // engine writes no fact. Each input below names its errors. Code in model/bounds/ refuses fields
 // that are too large before the engine decides.
+// Threads: any; plain values.
 #pragma once
 
 #include <array>
@@ -33,8 +36,8 @@ namespace in {
 
 // --- requests of people and programs ------------------------------------------------------------
 
-// Creates a cluster or changes its mode. A change to mode `enforce` adopts the running pods. A
-// request that changes nothing writes no fact.
+// Creates a cluster or changes its mode. A change to mode `enforce` adopts the running pods: they
+// become jobs of their accounts. A request that changes nothing writes no fact.
 // kInvalid: the name is not a DNS label. kNotFound: `must_exist` is set, and there is no such
 // cluster. kExhausted: there are limits::kMaxClusters clusters, or all ids are used.
 struct SetCluster {
@@ -145,9 +148,10 @@ struct DrainNode {
 };
 
 // Replaces the complete policy. If the policy is the same as before, the engine writes no fact. If
-// there is usage, a new half-life begins a HalfLifeChange. kInvalid: a value is out of its range.
-// kConflict: the policy is not the expected one. kPrecondition: the order is kUsageTick, and jobs
-// hold GPUs, or the half-life would change although there is usage.
+// there is usage, a new half-life begins a HalfLifeChange (model/policy.h), because the service
+// must first compute all meters again. kInvalid: a value is out of its range. kConflict: the policy
+// is not the expected one. kPrecondition: the order is kUsageTick, and jobs hold GPUs, or the
+// half-life would change although there is usage.
 struct SetPolicy {
   static constexpr std::string_view kName = "set_policy";
   Policy policy;
@@ -159,11 +163,12 @@ struct SetPolicy {
   }
 };
 
-// Creates an API job. A launcher starts the job's pods when the launcher gets an open_gate effect.
-// The reply has the job's id, and a warning if the job would not fit even in the empty fleet.
-// kNotFound: no such cluster or account. kInvalid: the user's name is not allowed, or neither a GPU
-// nor a node has the MIG profile. kPrecondition: the account drains, or a limit on its path never
-// allows the request. kExhausted: limits::kMaxQueuedJobs jobs wait.
+// Creates an API job. A launcher, which is your own edge for such jobs, starts the job's pods when
+// it gets an open_gate effect (model/effect.h). The reply has the job's id, and a warning if the
+// job would not fit even in the empty fleet. kNotFound: no such cluster or account. kInvalid: the
+// user's name is not allowed, or neither a GPU nor a node has the MIG profile. kPrecondition: the
+// account drains, or a limit on its path never allows the request. kExhausted:
+// limits::kMaxQueuedJobs jobs wait.
 struct SubmitJob {
   static constexpr std::string_view kName = "submit_job";
   // The job starts in this cluster only.
@@ -180,7 +185,7 @@ struct SubmitJob {
   std::int32_t priority = 0;
   // The time after which the job should end. 0: no time limit.
   DurationMs time_limit_ms = 0;
-  // True: the job begins as kPaused, and a person must release it.
+  // True: the job begins in the state kPaused, and a person must release it.
   bool held = false;
   bool validate_only = false;
   // How long the job's pods may take to end after Subak asked them. 0: not known.
@@ -203,9 +208,9 @@ struct SubmitJob {
   }
 };
 
-// Ends a job. A job without pods ends at once. Else Subak evicts the job's pods. If pods of a gang
-// became jobs of their own, these jobs end with the gang. A job that is ending or done does not
-// change. kNotFound: no such job.
+// Ends a job. A job without pods ends at once. Else Subak evicts the job's pods. If late pods of a
+// gang became jobs of their own, these jobs end with the gang. A job that is ending or done does
+// not change. kNotFound: no such job.
 struct CancelJob {
   static constexpr std::string_view kName = "cancel_job";
   JobId job;
@@ -234,9 +239,9 @@ struct HoldJob {
   }
 };
 
-// Allows facts of `version` in the store. Finalization cannot be undone: programs that do not know
-// the version then refuse the store. kInvalid: the version is older than the store's, or newer than
-// known_fact_version().
+// Finalizes an upgrade: allows facts of `version` in the store. This cannot be undone: programs
+// that do not know the version then refuse the store. kInvalid: the version is older than the
+// store's, or newer than known_fact_version().
 struct Finalize {
   static constexpr std::string_view kName = "finalize";
   // The fact version (known_fact_version() of model/fact.h) to which the store is raised.

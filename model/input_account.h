@@ -1,5 +1,6 @@
-// Inputs that edit the tree of accounts. Part of model/input.h, which describes the common fields
-// of requests.
+// Inputs that edit the account tree. Part of model/input.h, which describes the common fields of
+// requests.
+// Threads: any; plain values.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +13,8 @@
 
 namespace subak::in {
 
-// The fields of an account that an edit does not change. A new account gets their defaults.
+// Says which fields of an account an edit does not change. A new account gets the defaults of these
+// fields.
 struct UnchangedFields {
   // True: the edit does not change the field of AccountSpec with this name.
   bool shares = false, quota = false, limit = false, borrow = false, lend = false;
@@ -40,9 +42,9 @@ struct UnchangedFields {
 };
 
 // Creates an account if it does not exist, or else changes it. A `revision` other than 0 must be
-// the account's current revision. The reply has the account before and after the edit.
-// `override_managed` allows an edit of an account that another caller manages
-// (accounting/edit/managed_by.h). Without it, such an edit is refused with kPrecondition.
+// the account's current revision, which is the number of its edits. The reply has the account
+// before and after the edit. `override_managed` allows an edit of an account that another caller
+// manages (accounting/edit/managed_by.h). Without it, such an edit is refused with kPrecondition.
 // kExists: `must_create` is set, and the account exists. kNotFound: `must_exist` is set, and there
 // is no such account. kConflict: the revision is not the current one. kPrecondition: the quotas
 // below an account would exceed the account's own quota. kInvalid: a path or amount is wrong.
@@ -149,7 +151,7 @@ struct ApplyAccounts {
   }
 };
 
-// Gives an account another path, with all accounts and users below it. Numbers, usage, quotas and
+// Gives an account another path, with all accounts and users below it. Their ids, usage, quotas and
 // jobs stay. `revision` and `override_managed`: as in SetAccount.
 // Errors: those of check_move() (accounting/edit/account_move.h). kNotFound: no such account.
 // kConflict: the revision is not the current one, or the path or the new parent is another account

@@ -1,9 +1,11 @@
-// Inputs that report observations in a cluster. Part of model/input.h: include that header
-// instead.
+// Inputs by which an edge reports a cluster: first a list of all nodes and pods, then each change.
+// Part of model/input.h: include that header instead.
 //
 // All these inputs have two errors in common. kNotFound: there is no such cluster. kConflict: the
 // session (Input::session) is not the cluster's newest session. The comments below name all other
-// errors.
+// errors. In this file, a hold is a slot (GPUs on a node) that Subak gives to a pod before the pod
+// is bound.
+// Threads: any; plain values.
 #pragma once
 
 #include <cstdint>
@@ -20,8 +22,8 @@
 
 namespace subak {
 
-// One pod as an edge sees it. A gated GPU pod joins the queue. A GPU pod that another scheduler
-// bound without Subak is foreign.
+// One pod as an edge sees it. A gated GPU pod joins the queue. A GPU pod that was bound without
+// Subak is *foreign*: Subak charges it, but never queued it.
 struct PodRecord {
   // The uid of the pod in Kubernetes. A uid is unique over time: a pod that is created again gets
   // another uid.
@@ -36,7 +38,7 @@ struct PodRecord {
   std::string user;
   // The name of the pod's gang inside the namespace. Empty: the pod is a job by itself.
   std::string gang;
-  // How many pods start together. 0: the size of the gang is not known.
+  // How many pods start together. 0: the size of the gang is not known, so the gang waits.
   std::uint32_t gang_size = 1;
   // The pod's position in its gang: its completion index, its worker index, or any number in the
   // same order. The gang's ranks follow this order. -1: not known. Pods without a known position
@@ -163,7 +165,8 @@ struct PodRef {
   friend bool operator==(const PodRef&, const PodRef&) = default;
 };
 
-// What an edge says of an owner that Subak suspended.
+// What an edge says of a parked owner: an object such as a Job that Subak suspended until its job's
+// turn.
 enum class ParkedOwner : std::uint8_t {
   // The owner is suspended by Subak.
   kParked,
@@ -353,6 +356,9 @@ struct PodRefused {
 // the first pods run, and the holds for the later pods last for limits::kLateMembersMs. If `each`
 // is set, the pods form blocks of `each` pods, and the first `least` pods of each block must be
 // present.
+// Examples: A LeaderWorkerSet with startupPolicy LeaderReady has `least` 1, because its workers
+// come when the leader is ready. A JobSet with exclusive placement has `least` 1, and `each` is the
+// number of pods of one of its jobs. The other pods of each job come when its first pod has a node.
 // The edge must report a pod of the gang before this input. The input has no effect on a gang
 // without pods, or on a gang that does not wait. A repeated input applies to the pods that Subak
 // has not seen yet. Refused as kInvalid if the namespace or the gang's name is empty, a group has
@@ -436,9 +442,9 @@ struct SeenUntil {
   }
 };
 
-// Reports an owner of pods. With kParked, Subak has suspended the owner, and a job waits for it
-// although its pods do not exist. The other states say that the owner is no longer parked; they
-// change nothing if there is no such job. The engine finds the job by `pod.owner`.
+// Reports an owner of pods. With kParked, Subak has suspended the owner, and its job waits in the
+// queue although the pods do not exist. The other states say that the owner is no longer parked;
+// they change nothing if there is no such job. The engine finds the job by `pod.owner`.
 // kParked is ignored in a namespace that is not enforced. A repeated report may change the pods of
 // a waiting job. An owner that a list does not name counts as resumed.
 // Refused as kInvalid if `pod` has no uid, namespace, name or owner, or if a pod asks for no GPUs.

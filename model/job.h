@@ -1,5 +1,7 @@
-// The states of jobs and pods, why pods, attempts and jobs end, and why a kubelet rejects a pod. A
-// job's state changes only as this diagram and the text below it allow (docs/design/0024).
+// The states of jobs and pods, why pods, attempts and jobs end, and why a kubelet rejects a pod. An
+// attempt is one try of a job to start, from its hold to its end. A hold is the GPUs that Subak
+// gives to a pod before the pod is bound. A job's state changes only as this diagram and the text
+// below it allow (docs/design/0024).
 //
 //                    +------------------ ended, to wait again -----------------+
 //                    v                                                         |
@@ -109,7 +111,7 @@ enum class Cause : std::uint8_t {
   kMisconfigured,
   // The cluster refuses the eviction of a pod that must end. No pod or job ends with this cause.
   kEvictRefused,
-  // Another party than Subak evicted it: a drain of its node, or its kubelet because the node had
+  // A party other than Subak evicted it: a drain of its node, or its kubelet because the node had
   // too little of a resource or shut down.
   kEvicted,
   // Its pods were not Ready within the time that the policy allows (GangSettings::ready_within_ms).
@@ -185,7 +187,7 @@ struct EnumText<PodState> {
 };
 
 // The Kubernetes object whose controller creates pods that start as jobs of their own, such as a
-// Deployment. Its jobs are one row of the queue (docs/design/0126).
+// Deployment. Lists of the queue show all its jobs as one row (docs/design/0126).
 struct Workload {
   // The kind as Kubernetes writes it: "Deployment".
   std::string kind;
@@ -281,7 +283,7 @@ const RejectionRule& rule_of(RejectionKind kind);
 // message, and what a person can do.
 std::string explain_rejection(const Rejection& rejection);
 
-// Whether the pods of a job wait for their owner to be resumed.
+// Whether the pods of a job wait for their owner, such as a Job, to be resumed (docs/design/0119).
 enum class Parking : std::uint8_t {
   // No: the job's pods came gated, or the job is one of the API.
   kNone,

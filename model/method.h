@@ -1,5 +1,6 @@
-// The methods of calls that change something, and the stamp of an edit. Facts store the method next
-// to the request id, because a request id is unique only for one caller and method.
+// The methods of calls that change something, and the stamp of an edit: who made it and why. Facts
+// (the engine's durable records) store the method next to the request id (an idempotency key),
+// because a request id is unique only for one caller and method.
 // Threads: any; plain values.
 #pragma once
 

@@ -1,5 +1,5 @@
 // The record of a node, with its GPUs and other resources, and the slot of a pod on a node. Inputs
-// and facts contain these plain records.
+// (reports to the engine) and facts (its durable records) contain these plain records.
 // Threads: any; plain values.
 #pragma once
 
@@ -99,7 +99,7 @@ struct NodeSpec {
   std::int64_t numa_gpus = 0;
   std::int64_t numa_cpu_milli = 0;
   // Allocatable CPU, memory and pod slots, in thousandths of a CPU, bytes and pods. 0: the amount
-  // is not known, so the search does not check this resource.
+  // is not known, so the search for a placement does not check this resource.
   std::int64_t cpu_milli = 0;
   std::int64_t memory_bytes = 0;
   std::int64_t pod_slots = 0;

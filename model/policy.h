@@ -1,5 +1,7 @@
-// Settings of an operator: the modes of clusters and namespaces, and the policy, which holds for
-// the whole service. All are plain values in inputs and facts.
+// Settings of an operator: the modes of clusters and namespaces, and the policy, which applies to
+// the whole service. Inputs (requests to the engine) and facts (its durable records) contain these
+// values.
+// Threads: any; plain values, pure functions.
 #pragma once
 
 #include <array>
@@ -72,7 +74,7 @@ struct PriorityClass {
 struct TickSettings {
   // Slurm's PriorityCalcPeriod.
   DurationMs ms = 5 * kMinuteMs;
-  // True: Subak charges a job at its end for the time since the last tick.
+  // True: Subak charges a job at its end for the time since the last tick (UsageTick).
   bool charge_end = true;
   friend bool operator==(const TickSettings&, const TickSettings&) = default;
 };
@@ -122,12 +124,13 @@ struct BookPolicy {
   friend bool operator==(const BookPolicy&, const BookPolicy&) = default;
 };
 
-// Settings for waiting jobs: reservations, parking, and nodes that may come.
+// Settings for waiting jobs: reservations (whole nodes set aside for a job that starts later),
+// parking, and nodes that an autoscaler may add.
 struct QueueSettings {
   // The most jobs of a cluster with a reservation at one time; 0 = none.
   std::uint32_t reserve_jobs = 4;
-  // Once this many gated pods of an account wait in a cluster, new owners of pods are parked
-  // (docs/design/0119). 0 = each owner is parked.
+  // Once this many gated pods of an account wait in a cluster, new owners of pods, such as Jobs,
+  // are parked: Subak suspends them until their turn (docs/design/0119). 0 = each owner is parked.
   std::uint32_t park_after = 1'000;
   // The node pools of all clusters.
   std::vector<NodePool> node_pools{};
@@ -142,10 +145,11 @@ struct Policy {
   // The half-life of usage; 0: usage does not decay. If there is usage, an edit of the half-life
   // begins a HalfLifeChange.
   DurationMs half_life_ms = 7 * kDayMs;
-  // Subak releases a hold whose pod is not bound after this time. At least 1 s.
+  // Subak takes the GPUs back from a pod (releases its hold) that is not bound after this time. At
+  // least 1 s.
   DurationMs hold_ms = 10 * kMinuteMs;
   // A job that has waited this long and does not fit in its turn may get reserved nodes; 0 = never.
-  // Where GPUs become free sooner, the job waits less (derive::patience).
+  // Where GPUs become free sooner, a shorter wait is enough (derive::patience).
   DurationMs patience_ms = 2 * kHourMs;
   TickSettings tick;
   FairShareSettings fair_share;
@@ -219,7 +223,7 @@ TargetShareRule target_share_rule(const Policy& policy);
 // continues. A change to another half-life is cancelled.
 void want_half_life(Policy& policy, DurationMs half_life_ms);
 
-// The fields of an edit of the policy, besides the policy itself.
+// The fields of an edit of the policy (in::SetPolicy), besides the policy itself.
 struct PolicyEdit {
   std::string reason;
   // Checks the edit, and changes nothing.
@@ -272,16 +276,17 @@ struct Priority {
   friend bool operator==(const Priority&, const Priority&) = default;
 };
 
-// True if a time zone may have this name: letters, digits and + - _ in parts between slashes, at
-// most 64 bytes. The empty name is allowed, and means UTC. Whether the zone exists is not checked.
+// True if a time zone may have this name: letters, digits and + - _ in parts between slashes, each
+// with a letter first, at most 64 bytes. The empty name is allowed, and means UTC. Whether the zone
+// exists is not checked.
 bool is_zone_name(std::string_view name);
 
 // Reads a priority if the policy has no classes: low, normal, high or a whole number. Returns
 // nullopt for any other text.
 std::optional<std::int32_t> parse_priority(std::string_view text);
 
-// True if a priority class may have this name: a-z, 0-9 and -, with a letter first, and at most 63
-// bytes. So no class name can be read as a number.
+// True if a priority class may have this name: a-z, 0-9 and -, with a letter first, no - at the
+// end, and at most 63 bytes. So no class name can be read as a number.
 bool is_class_name(std::string_view name);
 // True if jobs of the account may use the class. `account`: the path of the account or of a user;
 // empty: the job has no account yet.

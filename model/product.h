@@ -3,7 +3,7 @@
 // nvidia.com/gpu.product), such as "NVIDIA-H100-80GB-HBM3". The suffix "-MIG-1g.10gb" says that
 // every GPU is cut into slices of this profile (MIG strategy single). The suffix "-SHARED" says
 // that each GPU has several replicas.
-// Threads: pure functions.
+// Threads: any; pure functions.
 #pragma once
 
 #include <cstdint>

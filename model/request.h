@@ -1,7 +1,9 @@
 // The request of a job: its pods in rank order, each with its Kubernetes constraints, and how close
-// together their GPUs must be. These are plain records that travel in inputs and facts. Enum values
-// are durable: append only. model/bounds/ has the bounds of every text, list and number. A record
-// with the name of a Kubernetes type (k8s.io/api core/v1) means the same as this type.
+// together their GPUs must be. Inputs (requests to the engine) and facts (its durable records)
+// contain these records. Enum values are durable: append only. model/bounds/ has the bounds of
+// every text, list and number. A record with the name of a Kubernetes type (k8s.io/api core/v1)
+// means the same as this type.
+// Threads: any; plain values, pure functions.
 #pragma once
 
 #include <algorithm>
@@ -225,7 +227,8 @@ struct PodShape {
   std::vector<TopologySpread> spread;
   std::vector<PodAffinity> near;
 
-  // Makes the pod request no GPUs, because it must wait before its GPUs count.
+  // Makes the pod request no GPUs. The edge calls it for a pod that must wait before its GPUs
+  // count, for example for a ResourceClaim.
   void request_no_gpus() {
     kind = GpuKind::kNone;
     gpus = 0;

@@ -1,6 +1,7 @@
-// The table of waiting jobs. Each job has a slot, which the table finds by job id. A slot also has
-// the job's links in the treap of its job class, which the code calls a line (queue/line.h).
-// Private to queue.
+// The table of waiting jobs of a ReadyQueue (queue/ready.h). Each job has a slot, which the table
+// finds by job id. A slot also has the job's links in the search tree of its *line*: the jobs of
+// one account with the same request shape (queue/line.h).
+// Threads: one at a time; ready::Index owns the table. Private to queue.
 #pragma once
 
 #include <cstddef>
@@ -34,9 +35,9 @@ struct Slot {
   bool live = false;
 };
 
-// Slot numbers are dense and reused. A number belongs to its job until free(), so a heap may still
-// have the number of a job that has left. No decision depends on a number. Memory: 40 bytes for
-// each slot, plus the id index. The memory never shrinks.
+// All slots. Slot numbers are dense and reused. A number belongs to its job until free(). So a heap
+// of slots (Kind::by_age) may still have the number of a job that has left. No decision depends on
+// a number. Memory: 40 bytes for each slot, plus the id index. The memory never shrinks.
 class JobTable {
  public:
   // Returns the live slot of this job; kNoSlot if the job does not wait. O(1).
@@ -44,7 +45,8 @@ class JobTable {
   // Adds a copy of `slot` as a live slot, and returns its number. The job's id must be new
   // (asserted).
   std::uint32_t insert(const Slot& slot);
-  // Drops the job's id from the index. The slot stays readable, as a tombstone, until free().
+  // Drops the job's id from the index. The slot must be live (asserted). It stays readable, as a
+  // tombstone, until free().
   void erase(std::uint32_t slot);
   // Frees a tombstone, so that insert() may use the slot again.
   void free(std::uint32_t slot) {

@@ -1,8 +1,9 @@
-// A line is a job class: the jobs of one leaf account and one kind, ordered by (priority from high
-// to low, submit time, id). A kind is a request shape that has waiting jobs. A line is a treap
-// whose links are in the jobs' slots of the table. So a line needs no further memory, and any job
-// leaves its line in O(log n). The form of the treap depends on slot numbers, but the order of jobs
-// never does. Private to queue.
+// A line is a job class: the waiting jobs of one account or user (their leaf) and one kind, ordered
+// by (priority from high to low, submit time, id). A kind is a request shape that has waiting jobs.
+// A line is a treap, which is a search tree kept balanced by pseudo-random weights. Its links are
+// in the jobs' slots of the table. So a line needs no further memory, and any job leaves its line
+// in O(log n). The form of the treap depends on slot numbers, but the order of jobs never does.
+// Threads: one at a time; ready::Index owns the lines. Private to queue.
 #pragma once
 
 #include <cstdint>
@@ -32,7 +33,7 @@ bool before(const Slot& a, const Slot& b);
 // True if the first job of line `a` comes before the first job of line `b`.
 bool before(const JobTable& jobs, const Line& a, const Line& b);
 
-// Inserts the slot into the line. The slot must be live and in no line.
+// Inserts the slot into the line. The slot must be live and in no line. O(log n).
 void line_insert(JobTable& jobs, Line& line, std::uint32_t slot);
 // Removes the slot from the line. The slot must be in this line (asserted).
 void line_erase(JobTable& jobs, Line& line, std::uint32_t slot);

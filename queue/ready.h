@@ -1,22 +1,29 @@
 // The queue of waiting jobs, and the walk down the account tree that picks the next job to start.
 //
-// Jobs with the same leaf and shape wait in one line (a job class), by priority, then submit time,
-// then id. The queue knows for each account which shapes wait below it. So a pass visits only
-// accounts with a job that could fit. Its cost depends on the changes since the last pass, not on
-// the number of waiting jobs. A pass removes no jobs: the caller removes a job with remove().
+// A job waits at its leaf: its user, or its account if it has no user. Its shape is the resources
+// and conditions that its pods request. Jobs with the same leaf and shape wait in one line (a job
+// class), by priority, then submit time, then id. A pass is one round of scheduling decisions. The
+// queue knows for each account which shapes wait below it. So a pass visits only accounts with a
+// job that could fit. Its cost depends on the changes since the last pass, not on the number of
+// waiting jobs. A pass removes no jobs: the caller, which is the engine, removes a job with
+// remove().
 //
-// A child's next job is within quota if two conditions hold: the child's quota covers the job, and
-// so does every other quota on the job's path below the child. On the way down, the first account
-// without a quota (for example a user) may use the quota of the account directly above it, if that
-// quota is configured. A quota that is only the sum of the children's quotas covers only the
-// children that have a quota. During a pass the caller may learn that a job class borrows, for
-// example because of the product that it would get. The caller then calls line_borrows(). An
-// account may have children and also jobs of its own. These jobs wait next to the children, and
-// count as one more user with shares 1 and no quota.
+// A child's next job is within quota if the child's quota covers the job in addition to the GPUs
+// that the child holds. Every other quota on the job's path below the child must cover the job too.
+// On the way down, the first account without a quota (for example a user) may use the quota of the
+// account directly above it, if that quota is configured. A quota that is only the sum of the
+// children's quotas covers only the children that have a quota. Example: the account ml has a quota
+// of 8 GPUs and holds 6, and its user ml/ana has no quota. Then a job of ana with 2 GPUs is within
+// quota, and a job with 4 GPUs is not.
+// During a pass the caller may learn that a job class borrows, which means that no quota covers its
+// jobs. For example, the quota does not cover the GPU product that they would get. The caller then
+// calls line_borrows(). An account may have children and also jobs of its own. These jobs wait next
+// to the children, and count as one more user with shares 1 and no quota.
 //
 // Units: costs in milli-GPU, times in ms.
 // Errors: none; calls that break a precondition are asserted.
-// Threads: one at a time; state/jobs owns one queue, and a copy() may go to another thread.
+// Threads: one at a time, also for const functions, because they update caches. The engine's state
+// owns one queue, and a copy() may go to another thread.
 #pragma once
 
 #include <cstdint>
@@ -103,8 +110,8 @@ class ReadyQueue {
     std::vector<std::pair<AccountId, TimeMs>> oldest;
   };
   Census census() const;
-  // Returns the jobs of this account itself, in order, for lists and explanations. O(n log n) for n
-  // such jobs.
+  // Returns the waiting jobs of this account itself, in their order, for lists and explanations.
+  // O(n log n) for n such jobs.
   std::vector<JobId> line(AccountId leaf) const;
   // Return the queued milli-GPU, and the number of queued jobs, at or below an account; 0 if the
   // account is unknown.
@@ -159,9 +166,10 @@ class ReadyQueue {
     // Says that the job has started. Call started() after hold() in the tree and after remove() of
     // the job (asserted). `leaf` is the job's account.
     void started(JobId id, AccountId leaf);
-    // Blocks the shape: no further job of this shape fits in this pass.
+    // Blocks the shape: the pass returns no further job of this shape. Use it when such a job does
+    // not fit.
     void block_shape(ShapeId shape);
-    // Skips this one job in this pass.
+    // Skips this one job for the rest of this pass.
     void block_job(JobId id);
     // Skips all jobs of this job's leaf and shape. Use block_line() if the same cause stops all
     // these jobs. O(depth).

@@ -1,5 +1,7 @@
-// The blocks of one pass: the shapes, jobs and lines that the pass skips, and for each account the
-// cost from which it skips jobs. Private to queue.
+// The blocks of one pass (ReadyQueue::Pass): the shapes, jobs and lines that cannot start now, and
+// for each account the cost from which the pass skips jobs. A kind is a shape with waiting jobs. A
+// line is the jobs of one account and one kind.
+// Threads: one at a time. Private to queue.
 #pragma once
 
 #include <cstddef>
@@ -37,9 +39,10 @@ struct OpenJob {
   MilliGpu cost = 0;
 };
 
-// The blocks of one pass. A block stays until the next begin(). The class names jobs by slot and
-// shapes by kind, as the index does. For allows(), an account on hold counts as blocked too.
-// Threads: one at a time; a pass owns the object.
+// The blocks of one pass. A block stays until the next begin(). The class names jobs by slot
+// (queue/job_table.h) and shapes by kind (queue/ready_index.h). For allows(), an account on hold
+// counts as blocked too.
+// Threads: one at a time; each Walk owns one object.
 class Blocks {
  public:
   // Begins a pass, which blocks nothing yet. The index must outlive the pass. All account ids of
@@ -53,8 +56,8 @@ class Blocks {
   // Blocks the line of the job: all jobs of its leaf and kind. O(depth).
   void block_line(std::uint32_t slot);
   // Says that the line borrows at each account with a smaller depth than this, so nearer to the
-  // root. This blocks no job. But the kinds of waiting jobs then no longer show whether a job could
-  // start (below_or_at()). Call it once for a line. O(depth).
+  // root. This blocks no job. But the counts of waiting jobs by kind then no longer show whether a
+  // job could start (below_or_at()). Call it once for a line. O(depth).
   void line_borrows(std::uint32_t slot, std::uint32_t depth);
   // Blocks the jobs at or below the account that cost at least `milligpu`. Returns false if
   // block_account() was already called for this account with `milligpu` or less. O(depth).
@@ -66,11 +69,11 @@ class Blocks {
   // scope of its parent.
   Scope at_root() const { return below({kNoLimit, shape_version_}, kRootAccount); }
   Scope below(Scope parent, AccountId id) const;
-  // True if jobs or lines of the account itself are blocked.
+  // True if jobs or lines of the account itself are blocked, or if one of its lines borrows.
   bool at_jobs_of(AccountId id) const;
   // True if a job, a line or an account is blocked below the account, or if some of its own jobs
-  // are blocked. In this case, the kinds that wait below the account do not show whether a job
-  // could start.
+  // are blocked. Also true if a line at or below the account borrows. In these cases, the kinds
+  // that wait below the account do not show whether a job could start.
   bool below_or_at(AccountId id) const;
   // Returns the depth with which line_borrows() was called for the line of the job; 0 if it was not
   // called.
@@ -83,7 +86,8 @@ class Blocks {
     return blocked_kinds_[kind] != pass_ &&
            (limit == kNoLimit || index_->cost(kind).milligpu < limit);
   }
-  // Moves `witness` to the first open kind at or after it. `witness` is an index into the account's
+  // Finds a kind that is not blocked, which proves that the account has a job that may start. Moves
+  // `witness` to the first such kind at or after it. `witness` is an index into the account's
   // lines, followed by the kinds below the account. Begin with 0, and pass the same variable again
   // later in the pass: a block stays, so a kind before `witness` is never open again. Returns false
   // if no kind is open.

@@ -1,5 +1,10 @@
 // For each account that one pass visits: the children that have a job which may start, and their
-// order. Private to queue.
+// order. A pass is one round of scheduling decisions. Its walk (queue/ready_walk.h) goes down the
+// account tree and asks at each account for the first child.
+// A block says that a shape, a job or a line (the jobs of one account and one shape) cannot start
+// in this pass. A kind is a shape with waiting jobs. A scope has the blocks that apply to one
+// account (queue/ready_blocks.h).
+// Threads: one at a time. Private to queue.
 #pragma once
 
 #include <cstddef>
@@ -22,7 +27,8 @@ namespace subak::ready {
 struct Child {
   // The child, or the account itself.
   AccountId id;
-  // The index of an open kind, set by Blocks::find_witness().
+  // Where the child has a kind that is not blocked: an index as Blocks::find_witness() sets it. The
+  // kind shows that the child still has a job which may start.
   std::uint32_t witness = 0;
   // The milli-GPU of the child's next job. If the child has children of its own, the value is a
   // lower bound until the child is first.
@@ -55,12 +61,13 @@ class Contenders {
   // Takes the next job of the child at index `at` of the order. Before the call, this child is
   // first in the order. Returns true if the child's key was right; see SiblingOrder::settle().
   bool settle(std::size_t at, const NextJob& next, bool within_quota);
-  // True if the walk should find the next jobs of all children that could be first. The result is
-  // true if there are few children, and at the first call after the account was expanded.
+  // True if a look at all children, as stands_until() takes, adds little to the cost of the walk.
+  // This is so if there are few children, and at the first call after the walk has read all of
+  // them.
   bool all_compared();
-  // Returns until when the child at index `first` of the order stays the first, if only time
-  // passes. If the order may depend on rounding, returns a time before now. `id` is the account of
-  // this object.
+  // Returns the instant until which the child at index `first` of the order stays the first, if
+  // nothing but the time changes. If the order may depend on rounding, returns a time before now.
+  // `id` is the account of this object.
   TimeMs stands_until(AccountId id, std::size_t first, const Figures& figures);
 
  private:
@@ -86,8 +93,8 @@ class Contenders {
   bool fresh_ = false;
 };
 
-// All visited accounts. After refresh(), an account has exactly the children with a job that is
-// stopped neither by a block nor by an account hold.
+// All accounts that the pass has visited. After refresh(), an account has exactly the children with
+// a job that neither a block nor an account hold stops. Each Walk owns one object.
 class Candidates {
  public:
   // Begins a pass, which has visited no account yet. All objects must outlive the pass. `accounts`

@@ -1,5 +1,7 @@
-// Iterates over all waiting jobs by submit time and id, for the policy fifo. The iteration reads
-// only the parts of the heaps that it needs. Private to queue.
+// Iterates over all waiting jobs by submit time and id, for the policy fifo, which ignores
+// accounts. Each kind (a request shape with waiting jobs) has a heap of its jobs by age
+// (Kind::by_age). The iteration reads only the parts of the heaps that it needs.
+// Threads: one at a time; each Walk owns one object. Private to queue.
 #pragma once
 
 #include <cstdint>
@@ -9,9 +11,8 @@
 
 namespace subak::ready {
 
-// Merges the heaps of all kinds. `front_` has the positions that the iteration may visit next: the
-// parent of each in its heap was already visited. So a job costs O(log n), and jobs that the
-// iteration does not reach cost nothing.
+// Merges the heaps of all kinds. A job costs O(log n), and jobs that the iteration does not reach
+// cost nothing.
 class Fifo {
  public:
   // Begins at the oldest job of all. The index must outlive the pass. begin() drops tombstones from
@@ -58,7 +59,8 @@ class Fifo {
   Index* index_ = nullptr;
   // The value of Index::heap_version() when front_ was made.
   std::uint64_t version_ = 0;
-  // A heap of positions, with the oldest job on top.
+  // The positions that the iteration may visit next, as a heap with the oldest job on top. The
+  // parent of each position in its kind's heap was already visited.
   std::vector<Place> front_;
 };
 

@@ -1,5 +1,6 @@
-// The figures of accounts that one pass reads: surplus or usage, allocation, depth and quota. All
-// figures are as of the instant of the pass. Private to queue.
+// The figures of accounts that one pass (ReadyQueue::Pass) reads: usage, surplus (the usage that no
+// quota covers), allocation, depth and quota. All figures are as of the instant of the pass.
+// Threads: one at a time; each Walk owns one object. Private to queue.
 #pragma once
 
 #include <cstdint>
@@ -50,7 +51,8 @@ class Figures {
   // Returns the account's surplus or usage, as the policy needs, in milli-GPU x ms. Returns 0 for
   // policies that ignore past usage.
   double value(AccountId id) const;
-  // Returns value() for the account's own jobs, without the jobs of its children.
+  // Returns value() for the account's own jobs, without the jobs of its children. No quota covers
+  // these jobs, so their surplus is their usage. O(children).
   double own_value(AccountId id) const;
   // Returns the milli-GPU that the account holds, including the jobs of take().
   MilliGpu alloc(AccountId id) const {

@@ -1,7 +1,8 @@
-// An index of the waiting jobs, which each change updates. The index has one line (job class) for
-// each leaf and kind. A kind is a request shape with waiting jobs. For every account of the tree,
-// the index counts the jobs of each kind that wait below the account, without the account's own
-// jobs. Private to queue.
+// An index of the waiting jobs, which each change updates. A job waits at its leaf: its user, or
+// its account if it has no user. A kind is a request shape with waiting jobs. The index has one
+// line (job class) for each leaf and kind. For every account of the tree, the index counts the jobs
+// of each kind that wait below the account, without the account's own jobs.
+// Threads: one at a time; each ReadyQueue owns one index. Private to queue.
 #pragma once
 
 #include <algorithm>
@@ -23,9 +24,9 @@
 
 namespace subak::ready {
 
-// A shape with waiting jobs. For a pass, jobs of one kind and one leaf differ only in their
-// position in the line. Kinds have dense numbers, which are reused. No decision depends on a
-// number.
+// A shape with waiting jobs. For a pass (a round of scheduling decisions), jobs of one kind and one
+// leaf differ only in their position in the line. Kinds have dense numbers, which are reused. No
+// decision depends on a number.
 struct Kind {
   // The shape of the jobs. No other kind has the same shape.
   ShapeId shape;
@@ -36,8 +37,8 @@ struct Kind {
   // A hint: the last known index of this kind in TreeNode::below.
   std::uint32_t place = 0;
   // A binary heap of the slots by (submit time, id). A job that left stays in the heap as a
-  // tombstone, until its slot reaches the top. All tombstones are dropped when there are more than
-  // half as many tombstones as jobs.
+  // tombstone, until its slot reaches the top. All tombstones are dropped when there are more of
+  // them than half the jobs plus a small constant.
   std::vector<std::uint32_t> by_age;
 };
 
@@ -91,8 +92,8 @@ struct NodeSummary {
   std::uint32_t changes = 0;
   // The priority of the first of the account's own jobs.
   std::int32_t priority = 0;
-  // The least cost of the account's next job: at a leaf the cost of its first job, else the cost of
-  // the cheapest job.
+  // A lower bound of the cost of the account's next job. If no job waits below the account: the
+  // cost of its first job. Else: the cost of the cheapest job at or below the account.
   MilliGpu least_next = 0;
 };
 

@@ -1,4 +1,6 @@
-// The next jobs of accounts, cached for later passes. Private to queue.
+// The next jobs of accounts, cached for later passes. A pass is one round of scheduling decisions
+// (ReadyQueue::Pass).
+// Threads: one at a time; each Walk owns one object. Private to queue.
 #pragma once
 
 #include <cstddef>
@@ -33,9 +35,10 @@ struct NextJob {
   std::uint32_t within_from_depth = 0;
 };
 
-// A cache of next jobs. A pass stores only results that it found before its first block. A result
-// is valid until something changes at or below the account, or until another child could become the
-// first with time. A pass computes only the accounts without a valid result.
+// A cache of next jobs. A pass stores only results that it found before its first block
+// (queue/ready_blocks.h). A result is valid until something changes at or below the account, or
+// until another child could become the first with time. A pass computes only the accounts without a
+// valid result.
 class Memos {
  public:
   // Begins a pass. Drops all results if the index, the tree, the rule or a cost has changed. All
@@ -48,7 +51,8 @@ class Memos {
   bool usable() const {
     return policy_ == OrderPolicy::kTargetShare && !figures_->simulated() && blocks_->none();
   }
-  // Returns the account's next job from the cache if the result is still valid; else nullptr. O(1).
+  // Returns the account's next job from the cache. nullptr: there is no valid result, or the pass
+  // is not usable(). O(1).
   const NextJob* find(AccountId id) const;
   // Stores the next job that this pass found. The pass must be usable().
   void keep(AccountId id, const NextJob& next);

@@ -1,5 +1,8 @@
-// Finds an account's next job again after a start, without a comparison of all children. The code
-// reads only the child that changed. Private to queue.
+// Finds an account's next job again after a start, without a full new comparison of the account's
+// children. The code reads again only the child that changed. The walk from the root of the account
+// tree to a job (queue/ready_walk.h) uses it to save time. With it or without it, the walk finds
+// the same job.
+// Threads: one at a time; each Walk owns one object. Private to queue.
 #pragma once
 
 #include <array>
@@ -15,21 +18,25 @@
 
 namespace subak::ready {
 
-// Caches the figures of accounts' children for later passes. A start changes one child. The surplus
-// of the other children changes only with time, by a known formula. So the order at another instant
-// follows from the cached figures. The cache has only accounts with few children, all without a
-// quota. If the keys of the first two children are too close, the walk computes the account in
-// full.
+// Caches the figures of accounts' children for later passes (rounds of scheduling decisions). A
+// start changes one child. The surplus of the other children, which is their past usage beyond
+// quota, changes only with time, by a known formula. So the order at another instant follows from
+// the cached figures.
+// The cache has only accounts with at most kFewSiblings children. All have shares and no quota,
+// none is the account itself, and no account below them is on hold. The half-life of usage must be
+// finite. If another child's sort key is too close to that of the first, the walk computes the
+// account in full.
 //
-// To find an account's next job, open() a contest and call find_first(). While unknown_first()
-// returns a child, find the next job of that child and report the job with answer(). Then close()
-// the contest. Use these functions only while the memos are usable().
+// To find an account's next job, open() a contest and call find_first(). If unknown_first() returns
+// a child, find the next job of that child and report the job with answer(). If answer() returns
+// false, begin again with find_first(). At last close() the contest. Use these functions only while
+// Memos::usable() is true: nothing is blocked or simulated, and the order rule is target-share.
 class Standings {
   struct Standing;
 
  public:
-  // The order of one account's children at the instant of the pass. A contest is valid until the
-  // next pass.
+  // The order of one account's children at the instant of the pass. Make an empty Contest, and pass
+  // it to open(). It is valid until the next pass.
   class Contest {
     friend class Standings;
     AccountId node_;
@@ -45,17 +52,20 @@ class Standings {
   // Begins a pass. Call begin() after Memos::begin(). All objects must outlive the pass.
   void begin(const Index& index, const Figures& figures, Memos& memos, std::size_t accounts);
   // Reads what has changed at the account since it was cached, and fills in the contest. Returns
-  // false if the walk must compute the account in full: the account is not cached, something else
-  // changed, or a surplus may stay at 0 for a while. O(1) as a rule, else O(children).
+  // false if the walk must compute the account in full. This is so if the account is not cached, or
+  // if the changes of its children do not explain its own changes. It is also so if a surplus may
+  // stay at 0 for a while, or if rounding could decide. O(children), but as a rule it reads new
+  // figures of one child only.
   bool open(AccountId id, Contest& contest);
-  // Finds the first child. Returns false if two children are too near each other; then the walk
-  // must compute the account in full. The keys of a contest differ from the keys of SiblingOrder by
-  // rounding, so only a clear difference counts.
+  // Finds the first child. Returns false if another child's key is too near to that of the first;
+  // then the walk must compute the account in full. The keys of a contest differ from the keys of
+  // SiblingOrder by rounding, so only a clear difference counts. Children with equal figures and no
+  // surplus are an exception: of these, the one with the lowest id is first.
   bool find_first(Contest& contest) const;
-  // Returns the first child if its next job is unknown; none if that job is known.
+  // Returns the first child if its next job is unknown; the empty id if that job is known.
   AccountId unknown_first(const Contest& contest) const;
-  // Takes the next job of the child that unknown_first() returned. Returns false if the job costs
-  // more than assumed. Then call find_first() again.
+  // Takes the next job of the child that unknown_first() returned. Returns false if the job has
+  // another cost than assumed, so that another child may be first. Then call find_first() again.
   bool answer(Contest& contest, const NextJob& next) const;
   // Returns the account's next job, which is the next job of the first child, and stores it in the
   // memos.

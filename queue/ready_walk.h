@@ -1,4 +1,5 @@
-// The walk of one pass down the account tree. Private to queue.
+// The walk of one pass (ReadyQueue::Pass) down the account tree, which finds the next job to start.
+// Threads: one at a time; each Pass owns one walk. Private to queue.
 #pragma once
 
 #include <cstddef>
@@ -39,8 +40,8 @@ class Walk {
   void begin(Index& index, const PassSetup& setup);
   // Returns the slot of the next job; kNoSlot if no job can start.
   std::uint32_t next();
-  // Returns the siblings that have a job which may start, in their order, level by level from the
-  // root down. The result is empty for the policy fifo.
+  // Returns, for each account from the root down to `leaf`, its children that have a job which may
+  // start, in their order. The result is empty for the policy fifo.
   std::vector<ReadyQueue::Level> rank(AccountId leaf);
   // Says that the allocation of the leaf has changed in the tree. The walk then compares the
   // accounts above the leaf again.

@@ -1,4 +1,7 @@
-// The order of the children of one account in a pass. Private to queue.
+// The order of the children of one account in a pass (ReadyQueue::Pass), by the rules of
+// accounting/order.h. Candidates (queue/ready_candidates.h) fills in the children, and the walk
+// asks which is first.
+// Threads: one at a time. Private to queue.
 #pragma once
 
 #include <cstddef>
@@ -15,9 +18,9 @@ namespace subak::ready {
 // With at most this number of siblings, a scan of all keys costs less than a heap.
 inline constexpr std::size_t kFewSiblings = 16;
 
-// Siblings by id, each with its key by the rule of the pass. If there are many siblings, their keys
-// are in a heap. A change of one key costs O(log n), because targets depend only on shares and
-// surplus, which do not change during the pass.
+// Siblings by id, each with its sort key by the rule of the pass. If there are many siblings, their
+// keys are in a heap. A change of one sibling's key changes no other key, because targets
+// (accounting/order.h) depend only on shares and surplus, which do not change during the pass.
 class SiblingOrder {
  public:
   // Drops all siblings.
@@ -46,10 +49,10 @@ class SiblingOrder {
   std::size_t first() const;
   // Sets the allocation of a sibling and the cost of its next job, and computes its key again.
   void change(std::size_t at, MilliGpu alloc, MilliGpu next, bool within_quota);
-  // Sets the true cost of the first sibling's next job, and whether the job is within quota.
-  // Returns true if the sibling's key was right. If the key was wrong, the sibling gets a new key.
-  // The new key is smaller only if rounding has changed the order below the sibling since an
-  // earlier walk.
+  // Sets the true cost of the first sibling's next job, which was a lower bound so far, and whether
+  // the job is within quota. Returns true if the sibling's key was right. If the key was wrong, the
+  // sibling gets a new key. The new key is smaller only if rounding has changed the order below the
+  // sibling since an earlier walk.
   bool settle(std::size_t at, MilliGpu cost, bool within_quota);
 
  private:

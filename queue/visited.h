@@ -1,4 +1,5 @@
-// A container with one value for each account that a pass visits. Private to queue.
+// A container with one value for each account that a pass (ReadyQueue::Pass) visits.
+// Threads: one at a time. Private to queue.
 #pragma once
 
 #include <cstddef>

@@ -1,6 +1,7 @@
-// A mutex whose use the compiler checks. With SUBAK_GUARDED_BY, a member names the mutex that
-// protects it. With SUBAK_REQUIRES, a function names the mutex that its caller must hold. Clang
-// then refuses code that uses such a member without the lock (`make lint`).
+// A mutex whose use the compiler checks. All code of the service uses it instead of std::mutex.
+// With SUBAK_GUARDED_BY, a member names the mutex that protects it. With SUBAK_REQUIRES, a function
+// names the mutex that its caller must hold. Clang then refuses code that uses such a member
+// without the lock (`make lint`).
 // GCC ignores these annotations.
 //
 // The mutex of the standard library has no such annotations (docs/design/0087).

@@ -1,5 +1,5 @@
 // The budgets of an account: GPU time that the account may spend in each period. People write them
-// as a list, and facts and the API have the same text:
+// as a list. The API and the facts (the engine's durable records) have the same text:
 //
 //   10000h/month                10,000 GPU-hours of any product in each month
 //   H100=2000h/quarter          2,000 GPU-hours of the product H100 in each quarter

@@ -1,5 +1,5 @@
-// The figures of one budget of an account: what the account has spent in the present period, and
-// what its running jobs may still spend.
+// The figures of one budget of an account: the GPU time that it has spent in the present period,
+// and the GPU time that its running jobs may still spend.
 //
 //   spent   GPU time that jobs at or below the account held since the period began, without time
 //           that the platform pays
@@ -69,10 +69,10 @@ class BudgetBook {
   PeriodSpan after(const PeriodSpan& span) const {
     return period_after(calendar_.get(), budget_.period, span.to_ms);
   }
-  // Returns the period that contains `now`. The present period must be over (asserted).
+  // Returns the period that contains `now`, for roll(). The present period must be over (asserted).
   PeriodSpan turned(TimeMs now) const;
-  // The planned end of running jobs without a time limit: the end of the present period, or of the
-  // next one if the present one is almost over. kEndless: the period never ends.
+  // The planned end that running jobs without a time limit get: the end of the present period, or
+  // of the next one if the present one is almost over. kEndless: the period never ends.
   TimeMs until_ms() const { return until_ms_; }
   // Returns the figures at `t`, which must not be before the last change.
   BudgetFigures at(TimeMs t) const { return {budget_.granted, spent(t), held(t)}; }
@@ -111,7 +111,8 @@ class BudgetBook {
   // Sets the amount that each period grants. If the amount changes, reached() becomes 0.
   void grant(GpuTime granted);
   void set_reached(std::uint32_t percent) { reached_ = percent; }
-  // Begins the next period with nothing spent. The holds of running jobs stay.
+  // Begins the period `next`, which must not begin before the present one ends (asserted), with
+  // nothing spent. The holds of running jobs stay.
   void roll(const PeriodSpan& next);
   void set_until(TimeMs until_ms) { until_ms_ = until_ms; }
 

@@ -50,18 +50,21 @@ struct CivilEnds {
 };
 
 // Checks the lists: ascending, in range, and no period much shorter or longer than its kind allows.
+// With a zone, each list has at least two instants.
 std::optional<Error> check_civil_ends(const CivilEnds& ends);
-// True if the lists `told` should replace the lists `known`: the zone or an end after `now`
-// differs, or `known` has few ends left and `told` has more.
+// True if the newly reported lists `told` should replace the stored lists `known`: the zone or an
+// end after `now` differs. Also true if `known` has few ends left and `told` has more.
 bool is_news(const CivilEnds& known, const CivilEnds& told, TimeMs now);
 
-// Finds periods. The lists must have passed check_civil_ends() (asserted).
+// Finds periods in a time zone. The zone must not be empty, and the lists must have passed
+// check_civil_ends() (both asserted).
 class BudgetCalendar {
  public:
   explicit BudgetCalendar(CivilEnds ends);
   const CivilEnds& ends() const { return ends_; }
-  // Returns the period that contains the time `t`. Before and after the list, the periods are those
-  // of UTC. They are shifted so that they meet the first or the last instant of the list.
+  // Returns the period that contains the time `t`, which must not be negative. Before and after the
+  // list, the periods are those of UTC. They are shifted so that they meet the first or the last
+  // instant of the list.
   PeriodSpan period_at(const BudgetPeriod& period, TimeMs t) const;
 
  private:

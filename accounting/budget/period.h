@@ -18,7 +18,8 @@
 
 namespace subak {
 
-// How the periods of a budget follow one another. Facts store these values: only append new ones.
+// How the periods of a budget follow one another. Facts (the engine's durable records) store these
+// values: only append new ones.
 enum class PeriodKind : std::uint8_t {
   // Each period has the same length, and one period begins in the first ms of 1970.
   kFixed,

@@ -1,6 +1,7 @@
-// The mark `managed-by` of accounts. It names the caller whose edits count, such as a pipeline that
-// applies a file of accounts. The mark counts for its account and for all accounts and users below
-// it, up to an account with a mark of its own. The mark "anyone" ends the mark of an account above.
+// The mark `managed-by` of accounts. It names the only caller who may edit an account without an
+// override, such as a pipeline that applies a file of accounts. The mark counts for its account and
+// for all accounts and users below it, up to an account with a mark of its own. The mark "anyone"
+// ends the mark of an account above.
 //
 // Errors: none.
 // Threads: any; pure functions.
@@ -19,8 +20,8 @@ inline constexpr std::string_view kAnyone = "anyone";
 // may edit the path. O(depth).
 const AccountNode* managed_account(const AccountTree& tree, std::string_view path);
 
-// True if `mark` names the caller. `actor` is the caller's text in the audit log. The mark is this
-// text, or for a token its part after "token:".
+// True if `mark` names the caller. `actor` is the caller's name in the audit log, such as
+// "token:ci". The mark is this name, or for a token its part after "token:".
 bool is_manager(std::string_view mark, std::string_view actor);
 
 }  // namespace subak

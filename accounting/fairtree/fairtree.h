@@ -1,5 +1,6 @@
-// Slurm's fair-share factors, for `share` and `sim share`: Fair Tree and classic fair share. The
-// tree is a list of rows.
+// Slurm's fair-share factors, Fair Tree and classic fair share, for the commands `subak share` and
+// `subak sim share`. No decision of Subak uses them. The input is an account tree as a list of
+// rows.
 // Sources: the pages "Fair Tree Fairshare Algorithm" and "Classic Fairshare Algorithm" of SchedMD's
 // Slurm documentation.
 //
@@ -58,8 +59,8 @@ struct ShareFactors {
   double norm_usage = 0;
   // Fair Tree: the row's usage as a part of its parent's usage. Classic: E.
   double effective_usage = 0;
-  // Fair Tree: S / U; +infinity without usage, and for parent_shares. The row with the highest
-  // value comes first.
+  // Fair Tree: S / U; +infinity without usage and for parent_shares, and 0 for a row without
+  // shares. The row with the highest value comes first.
   double level_fs = 0;
   // The factor, 0 to 1. In Fair Tree only users have a factor.
   std::optional<double> fairshare;

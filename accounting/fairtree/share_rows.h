@@ -12,6 +12,7 @@ namespace subak {
 
 // The tree of a list of rows. The index of a row is also the index of the row's node.
 struct ShareTree {
+  // One row in the tree.
   struct Node {
     // The row of this node; not null.
     const ShareRow* row = nullptr;

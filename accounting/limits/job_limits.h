@@ -32,6 +32,7 @@ struct JobLimits {
   // "gpu-minutes": the most GPU-minutes in flight (JobSums::in_flight).
   std::optional<std::int64_t> gpu_minutes;
 
+  // True if there is a limit.
   bool any() const { return jobs || queued || time_ms || gpu_minutes; }
   friend bool operator==(const JobLimits&, const JobLimits&) = default;
 };

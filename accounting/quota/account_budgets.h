@@ -1,10 +1,10 @@
 // The budgets of a whole account tree: each start and end of a job changes the books of all
 // accounts from the job's account to the root.
 //
-// Each period that ends has two *turns*. The first turn is shortly before the end of the period:
-// from then on, running jobs without a time limit hold GPU time of the next period too. At the
-// second turn, the next period begins. The engine records each turn as a fact, so that each replica
-// makes it at the same point of the log.
+// Each period that ends has two *turns*. The first turn is limits::kEndingMs before the end of the
+// period: from then on, running jobs without a time limit hold GPU time of the next period too. At
+// the second turn, the next period begins. The engine records each turn as a fact, so that each
+// replica makes it at the same point of the log.
 //
 // Units: milli-GPU, ms, milli-GPU x ms.
 // Errors: none; broken preconditions are asserted.
@@ -49,8 +49,8 @@ struct BudgetRefund {
 void refund_to_budgets(AccountTree& tree, const BudgetRefund& refund);
 
 // Makes the books of an account agree with its spec. Call it after AccountTree::set(). If a budget
-// still counts the same GPU time, its book stays. A new book gets this calendar, and fill(book)
-// adds the holds of the jobs that run at or below the account.
+// still counts the same GPU time, its book stays and gets the new granted amount. A new book gets
+// this calendar, and fill(book) adds the holds of the jobs that run at or below the account.
 void set_books(AccountTree& tree, AccountId id, TimeMs now, const BudgetCalendarPtr& calendar,
                const std::function<void(BudgetBook&)>& fill);
 // Sets the calendar of all books.

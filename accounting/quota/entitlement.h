@@ -1,7 +1,8 @@
-// Decides whether an account may have the GPUs that a job asks for (a demand). The functions return
-// the rules that forbid the demand, from the job's account up to the root. A rule that forbids a
-// demand "binds" the demand. The pass, explanations, submissions and the webhook all call this
-// code. So the reason that a job shows is always the rule that stopped the job.
+// Decides whether an account may have the GPUs that a job asks for (a demand), by the account's
+// quota, limits and budgets. The functions return the rules that forbid the demand, from the job's
+// account up to the root. A rule that forbids a demand "binds" the demand. The scheduling pass, the
+// explanations of waiting jobs, submissions and the webhook all call this code. So the reason that
+// a job shows is always the rule that stopped the job.
 //
 // The rules at each account:
 //   hold    an operator holds the account: none of its jobs start

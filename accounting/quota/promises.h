@@ -1,19 +1,20 @@
-// The GPUs that quotas guarantee ("promises"), and the GPUs of jobs that Subak cannot preempt
-// ("fixed" jobs). A promise here is never a start time.
+// The GPUs that quotas guarantee ("promises"), and the GPUs of jobs that Subak may not preempt
+// ("fixed" jobs, such as jobs with `preemptible: false`). A promise here is never a start time.
 //
-// Subak can end a job that borrows when another account wants its quota. Subak cannot end a fixed
-// job. So a fixed job may borrow only GPUs that no quota guarantees (docs/design/0060). The terms
-// are:
+// If a job borrows GPUs of another account's quota, Subak can end the job when that account wants
+// them. It may not end a fixed job. So a fixed job may borrow only GPUs that no quota guarantees
+// (docs/design/0060). The terms are:
 //
-//   need        for an account with a quota of its own: the larger of the quota and its fixed jobs'
-//               GPUs. For any other account: the sum of its children's needs and its own fixed
-//               jobs' GPUs.
+//   need        for an account with a quota of its own: the quota, plus the GPUs of its fixed jobs
+//               that the quota does not cover. For any other account: the sum of its children's
+//               needs and its own fixed jobs' GPUs.
 //   invariant   the children of the root together need at most the installed GPUs.
 //               The children of an account with a quota of its own need at most that quota.
 //
-// The invariant is checked for all products together, and for each product that a quota names.
-// Edits, lost nodes and foreign jobs may break the invariant. If the invariant is broken, a start
-// may not increase the excess.
+// The invariant is checked for all products together, and for each product that a quota names. For
+// one product, an account whose quota also has GPUs of any product is not checked. Edits, lost
+// nodes and foreign jobs may break the invariant. If the invariant is broken, a start may not
+// increase the excess.
 //
 // Units: milli-GPU. Errors: none. Threads: one at a time; each object has a reference to the tree.
 #pragma once
@@ -47,7 +48,7 @@ class FixedHoldings {
   // job would increase the excess over the invariant. Every product of the demand must be known.
   // `installed_of` returns the installed GPUs of a product, and of all products for kOfAny. The
   // subject of the result is the account with the largest unused promise. nullopt: the job breaks
-  // no promise. O(accounts).
+  // no promise. O(accounts x depth) for each product of the demand.
   std::optional<Binding> first_broken(const Demand& demand,
                                       const std::function<MilliGpu(ProductId)>& installed_of) const;
 

@@ -1,5 +1,6 @@
-// The GPUs that accounts would hold if some running jobs had ended. A search for the victims of a
-// claim applies the rules of entitlement.h to these amounts, before any job ends.
+// The GPUs that accounts would hold if some running jobs had ended. A search for victims, which are
+// jobs that must end so that a waiting job gets their GPUs, applies the rules of entitlement.h to
+// these amounts. No job has ended yet.
 //
 // Units: milli-GPU. Errors: none.
 // Threads: one at a time; the value refers to the tree.
@@ -22,7 +23,7 @@ namespace subak {
 class WithoutHoldings {
  public:
   // Begins with the holdings of the tree. The tree must outlive the object. Meanwhile the tree may
-  // change only by claims, and the caller must pass each claim to note_held().
+  // change only by AccountTree::claim(), and the caller must pass each claim to note_held().
   explicit WithoutHoldings(const AccountTree& tree) : tree_(tree) {}
   // Begins with the holdings of `before`, which must outlive the object and must not change
   // meanwhile. gone() counts only the GPUs that were removed from this object. note_held() is not

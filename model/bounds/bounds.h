@@ -1,6 +1,6 @@
-// Checks the sizes of inputs, so that every fact can be stored. One table has a bound for every
-// text, list and number of every input, by the name of its field. A few further rules compare
-// several fields.
+// Checks the sizes of inputs (model/input.h), so that every fact that follows from them can be
+// stored. One table has a bound for every text, list and number of every input, by the name of its
+// field. A few further rules compare several fields.
 // Three places check these bounds: the webhook before it gates a pod, the API before a request
 // waits in the mailbox, and finally the engine. Every accepted input can be stored and read again,
 // because the sum of the bounds is far below limits::kMaxFactBytes.
@@ -46,12 +46,13 @@ std::optional<Error> check(const NodeSpec& node);
 // Checks a request. An error names the field by `path`, a dot and the name of the field.
 std::optional<Error> check(const GangRequest& request, std::string_view path);
 
-// Counts the node selectors, affinity terms with their requirements, and tolerations of a pod that
-// has this affinity instead of its own. At most limits::kMaxSelectorTerms are allowed.
+// Counts the node selectors, tolerations, and affinity terms with their requirements of a pod. The
+// terms are those of `affinity`, not those of the pod. At most limits::kMaxSelectorTerms are
+// allowed.
 std::size_t selector_terms(const PodShape& shape, const std::vector<AffinityTerm>& affinity);
 
-// Returns at most `most` bytes of a text. The cut is between two characters. A text that was cut
-// ends with "...".
+// Returns the text if it has at most `most` bytes. Else returns at most `most` bytes of it, cut
+// between two characters, with "..." at the end.
 std::string cut(std::string_view text, std::size_t most);
 
 }  // namespace subak::bounds

@@ -1,4 +1,6 @@
-// The bounds of the fields of inputs, for model/bounds/bounds.cc alone.
+// The table of the bounds of the fields of inputs, for model/bounds/bounds.cc alone. A row has the
+// name of a field, the field that contains its record (or ""), and the least and the most.
+// Threads: constants.
 #pragma once
 
 #include <array>
@@ -10,6 +12,7 @@
 
 namespace subak::bounds {
 
+// Limits of core/limits.h that several rows use, as numbers with a sign.
 constexpr auto kName = static_cast<std::int64_t>(limits::kMaxNameBytes);
 constexpr auto kText = static_cast<std::int64_t>(limits::kMaxTextBytes);
 constexpr auto kPodList = static_cast<std::int64_t>(limits::kMaxPodListItems);
@@ -22,8 +25,8 @@ constexpr std::int64_t kSlicesPerGpu = 7, kMaxPort = 65'535, kPods = limits::kMa
 constexpr std::int64_t kMeters = 20 * static_cast<std::int64_t>(limits::kMaxAccounts);
 constexpr std::int64_t kLeast = INT64_MIN, kMost = INT64_MAX, kMost32 = UINT32_MAX;
 
-// The bounds of all fields except the wishes of gangs. kLeast stands for no lower bound here:
-// another check refuses values that are too small.
+// The bounds of all fields except the wishes of gangs (model/gang_terms.h). kLeast stands for no
+// lower bound: another check, which some rows name in a comment, refuses values that are too small.
 constexpr std::array kOwnRows{
     Row{"account", "", 0, kName},
     Row{"accounts", "", 0, static_cast<std::int64_t>(limits::kMaxPriorityClasses)},

@@ -1,6 +1,7 @@
-// Collects every reason why a gang has no placement, as data. It reads all nodes several times, so
-// it is slower than a search. Callers use it once for a shape, not for each job. Private to
-// placement.
+// Collects every reason why a gang has no placement, as data. Search::explain() uses it after a
+// search that found none. It reads all nodes several times, so it is slower than a search. Callers
+// explain each shape (the request of equal jobs) once, not each job.
+// Threads: as the Search that uses it. Private to placement.
 #pragma once
 
 #include <algorithm>
@@ -17,17 +18,20 @@
 
 namespace subak {
 
+// Explains one failed search. Make one object for each explanation.
 class Explainer {
  public:
-  // Requires that the filters of the shape are up to date and that find() has just failed. `drain`:
-  // the nodes whose holds must end before the gang can start (Search::drain_set()). The jobs that
-  // hold GPUs on these nodes are in the way.
+  // Requires that the shape's filters (placement/trial/index.h) are up to date and that
+  // Search::find() has just failed. All references must outlive the object. `drain`: the nodes
+  // whose holds must end before the gang can start (Search::drain_set()). The jobs that hold GPUs
+  // on these nodes are in the way.
   Explainer(Search::Impl& memory, const Shape& shape, const Sought& sought, const Scene& scene,
             JobId owner, bool fits_empty_fleet, const std::vector<NodeId>& drain);
   // Returns every reason, in the order of kReasonOrder. Call it once per Explainer.
   std::vector<Reason> run();
 
  private:
+  // One group of equal pods of the gang, and the GPUs that are free for it or are in the way.
   struct Demand {
     // The group of pods, and the filter of the nodes for them.
     const Pods* pods = nullptr;
@@ -47,7 +51,7 @@ class Explainer {
     MilliGpu tainted = 0, closed = 0, kept = 0;
     // Free milli-GPU on spare nodes of gangs.
     MilliGpu spare = 0;
-    // Free milli-GPU in NVLink domains that are left to gangs (DomainRules::keep_whole).
+    // Free milli-GPU in NVLink domains that only large gangs may use (DomainRules::keep_whole).
     MilliGpu left = 0;
     // The domains with the milli-GPU of `left`.
     std::set<DomainIndex> left_on;
@@ -59,7 +63,9 @@ class Explainer {
     const std::vector<NodeIndex>* backed_off = nullptr;
   };
 
-  // explain.cc: structural reasons.
+  // The functions below add reasons to `reasons_`. explain.cc: structural reasons.
+  // no_matching() reports if no node matches the pods at all, and no_slices() if no node has slices
+  // of their profile. exceeds_fleet() reports that even the empty fleet could not hold the gang.
   void no_matching(const Demand& d);
   void no_slices(const Pods& p);
   void exceeds_fleet();
@@ -70,22 +76,33 @@ class Explainer {
   // Reports if each matching node gives one container fewer GPUs or replicas than one container of
   // the pod asks for. Returns false if some matching node gives enough.
   bool too_much_for_a_container(const Demand& d);
+  // conditions() reports nodes with room that are not ready, cordoned, drained, unfit or backed
+  // off. reserved() reports GPUs reserved for other jobs or left to large gangs. computed() reports
+  // other gangs with a ComputeDomain.
   void conditions(const Demand& d);
   void reserved();
   void computed();
-  // Appends a reason and returns it. The reference is valid until the next call.
+  // Returns the reason with this token and subject. Appends it if there is none yet. The reference
+  // is valid until the next call.
   Reason& add(ReasonToken token, std::string subject, std::int64_t need, std::int64_t have,
               std::string detail);
 
   // explain_capacity.cc: reasons about free GPUs, and the jobs and nodes in the way.
+  // Fills in the amounts of the demand.
   void measure(Demand& d) const;
+  // Reports if enough memory units are free, but in slices of other profiles.
   void wrong_slices(const Demand& d);
+  // Returns the free slices of the pod's profile on the node.
   std::int64_t free_slices(const PodShape& pod, NodeIndex i) const;
+  // Returns the end of a sentence: the free GPUs that this job cannot use, and why.
   std::string not_for_it(const Demand& d) const;
   // Names the domains of `left` in a text.
   static std::string left_text(const Demand& d);
+  // Reports if fewer GPUs or slices are free than the pods need.
   void capacity(const Demand& d);
+  // True if enough GPUs are free in total for each group of pods.
   bool enough_gpus() const;
+  // Reports that enough GPUs are free, but not as close together as the gang asks.
   void together();
   // Adds a reason and returns true if the gang would fit on nodes of several RDMA fabrics, but not
   // on nodes of one. In all other cases returns false.
@@ -94,15 +111,20 @@ class Explainer {
   void slices_together(const Demand& d);
   // Returns the most slices of the pods' profile that one matching node has, used or free.
   std::int64_t largest_slices(const Demand& d) const;
+  // Reports each resource other than GPUs that keeps the gang from starting. lacking() reports one
+  // of them.
   void node_resources();
   void lacking(const std::string& resource);
   // Reports the extended resources that some pod asks for and that nodes with free GPUs lack.
   void lacking_extended();
+  // True if the gang would fit without these constraints: works() in the snapshot without
+  // reservations, works_in() in another scene. works_anywhere() ignores the topology too, and all
+  // constraints except the GPUs.
   bool works(Ignore ignore) const;
   bool works_in(const Scene& scene, Ignore ignore) const;
   bool works_anywhere() const;
-  // Adds up f(node) for each area of the topology, and returns the largest of these sums. f(node)
-  // is the milli-GPU that count for the node.
+  // Adds up f(node) for each area of the gang's topology, such as an NVLink domain, and returns the
+  // largest of these sums. f(node) is the milli-GPU that count for the node.
   template <class F>
   MilliGpu most_together(F&& f) const {
     std::vector<MilliGpu> sums;  // by place
@@ -118,6 +140,7 @@ class Explainer {
     }
     return most;
   }
+  // Returns the number of the node's area: its NVLink domain, its rack, or the node itself.
   std::uint32_t place_of(NodeIndex i, const NodeState& n) const;
 
   // Calls fn(node, state) for the nodes of the gang's cluster.

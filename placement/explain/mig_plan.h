@@ -1,7 +1,7 @@
 // Compares the MIG slices of a cluster with the slices that waiting jobs ask for. Advises which
-// configuration of NVIDIA's MIG Manager would let more of these jobs start. Only an operator
-// changes the configuration, never Subak.
-// Threads: as the fleet; pure functions.
+// configuration of NVIDIA's MIG Manager would let more of these jobs start. The API's list of MIG
+// slices shows both. Only an operator changes the configuration, never Subak.
+// Threads: several may read a fleet while no thread changes it; pure functions.
 #pragma once
 
 #include <cstdint>
@@ -52,6 +52,7 @@ struct MigAdvice {
   MilliGpu gain = 0;
 };
 
+// The result of mig_plan().
 struct MigPlan {
   // The profiles that are configured or asked for, by name.
   std::vector<MigProfileTotals> profiles;

@@ -1,6 +1,7 @@
-// The fleet: nodes, their GPUs, NVLink domains and MIG slices, and the holds of jobs on them. The
-// fleet makes no decisions. It measures the GPU time of each node, separately from the ledger
-// (NodeBooks). A search for a placement reads a snapshot of the fleet
+// The fleet: nodes, their GPUs, NVLink domains and MIG slices, and the holds of jobs on them. In
+// placement/, a hold lasts from the decision to place a pod until the pod has ended. The fleet
+// makes no decisions: the engine takes and gives holds. It measures the GPU time of each node,
+// separately from the ledger (NodeBooks). A search for a placement reads a snapshot of the fleet
 // (placement/fleet/fleet_view.h, placement/search/search.h). Functions that need only a const
 // Fleet& are in queries.h and views.h. One fleet holds all clusters; a request names its cluster.
 //
@@ -32,11 +33,16 @@ namespace subak {
 
 // Integrals of one node's capacity since it was first seen, in milli-GPU x ms. At any instant
 //     installed + overcommitted = allocated + idle + stranded + unusable  (exact; a metric)
+//
+// installed: all GPUs of a node that is present. allocated: what the holds on the node take. idle:
+// what is free and usable.
+//
 // stranded: on GPUs that are cut with MIG, memory units outside every configured slice. A GPU that
 // is shared by up to R pods also strands 1000 mod R milli-GPU, because a replica costs 1000 / R,
 // rounded down.
 //
-// unusable: free capacity of unhealthy GPUs, or of a node that is cordoned, drained or not ready.
+// unusable: free capacity of unhealthy GPUs, or of a node that is cordoned, drained, unfit or not
+// ready.
 //
 // overcommitted: holds beyond the capacity of the node. The node shrank or is gone, or pods
 // overcommit it. The held GPU time is charged, but no capacity backs it. Meanwhile idle and
@@ -52,9 +58,9 @@ struct NodeBooks {
 
 // An operator's rules for NVLink domains of several nodes (docs/design/0063, 0066).
 struct DomainRules {
-  // The number of empty domains, for each cluster and product, that are left to gangs: only gangs
-  // that need several nodes of one domain may use them. The choice depends only on the nodes and
-  // their holds. The domains with the largest number of healthy GPUs come first. Among equal
+  // The number of empty domains, for each cluster and product, that are left to large gangs: only
+  // gangs that need several nodes of one domain may use them. The choice depends only on the nodes
+  // and their holds. The domains with the largest number of healthy GPUs come first. Among equal
   // domains, the one whose lowest node id is the highest comes first. 0: none.
   std::uint32_t keep_whole = 0;
   // The most gangs with GangTerms::compute_domain that have placements in one domain; 0: any
@@ -63,6 +69,7 @@ struct DomainRules {
   friend bool operator==(const DomainRules&, const DomainRules&) = default;
 };
 
+// All clusters, their nodes and the holds on them.
 class Fleet {
  public:
   // Makes a fleet without nodes and shapes, with the default rules.
@@ -119,20 +126,22 @@ class Fleet {
   MilliGpu least_milligpu(ShapeId shape) const;
 
   // --- hold and release --------------------------------------------------------------------------
-  // take() holds, and give() releases, exactly what slot `rank` of `shape` occupies. If a slot's
-  // mask has fewer GPUs than its cost requires, the slot also takes the missing number of free GPUs
-  // from the node, whatever their indexes. Foreign pods hold slots in the same way and may
-  // overcommit the node. Reasons name `owner` as a blocker.
+  // take() begins a hold of the pod `rank` of `shape`, and give() ends it. The pod holds `slot` and
+  // its other resources, such as CPU. If a slot's mask has fewer GPUs than its cost requires, the
+  // slot also takes the missing number of free GPUs from the node, whatever their indexes. Foreign
+  // pods, which Subak never admitted, hold slots in the same way and may overcommit the node.
+  // Reasons name `owner` as a blocker.
   //
   // Late reports: take() and give() accept a time before the node's last change, but not before it
   // was first set. The node's books are then corrected as if the report had been on time.
   void take(ShapeId shape, std::uint32_t rank, const PodSlot& slot, JobId owner, TimeMs now);
   void give(ShapeId shape, std::uint32_t rank, const PodSlot& slot, JobId owner, TimeMs now);
 
-  // Sets the claims on the node, and replaces its former claims. The shapes of the claimants must
-  // be in use. No search returns GPUs that a claim sets aside, not even for the claimant. When
-  // claim_state() (placement/fleet/queries.h) says that all slots of a claim are free, the caller
-  // drops the claim and calls take() for these slots.
+  // Sets the claims on the node, and replaces its former claims. A claim sets GPUs aside for a
+  // waiting job (placement/gpus/node_claim.h). The shapes of the claimants must be in use. No
+  // search returns GPUs that a claim sets aside, not even for the claimant. When claim_state()
+  // (placement/fleet/queries.h) says that all slots of a claim are free, the caller drops the claim
+  // and calls take() for these slots.
   void set_claims(NodeId id, std::vector<NodeClaim> claims);
 
   // Sets the resources that non-GPU pods without a hold use on the node. The call replaces the last

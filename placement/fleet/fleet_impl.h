@@ -1,4 +1,7 @@
-// The fleet's state, shared by the .cc files that implement its methods. Private to placement.
+// The state of a Fleet, which the .cc files of its methods share. Searches and explanations read it
+// too.
+// Threads: as Fleet: at a time, one thread may change it or several may read it. Private to
+// placement.
 #pragma once
 
 #include <array>
@@ -25,8 +28,8 @@ namespace subak {
 // The claims on one node.
 struct NodeClaims {
   std::vector<NodeClaim> all;
-  // The clique that the claims of exclusive gangs set aside; kNoArea: none. Several such claims on
-  // this node count once.
+  // The clique (nodes that NVLink joins) that the claims of exclusive gangs set aside; kNoArea:
+  // none. Several such claims on this node count once.
   DomainIndex domain = kNoArea;
 };
 
@@ -80,7 +83,7 @@ struct NodeState {
 
   // True: NVLink may join the node's GPUs to other GPUs.
   bool linked = true;
-  // True: the node is a spare node of a gang in its clique.
+  // True: the node stays free as a spare node of a gang in its clique.
   bool spare = false;
   // True: the node has several NVLink domains inside, and no clique joins them.
   bool split = false;
@@ -118,7 +121,7 @@ struct Fleet::Impl {
   // NVLink domains, and the groups above them.
   Domains domains;
   TopologyLevels topology;
-  // The choice of domains left to gangs, and the rules for it.
+  // The choice of domains left to large gangs, and the rules for it.
   WholeDomains whole;
   // The GPU states of present nodes.
   GpuStates states;
@@ -152,6 +155,8 @@ struct Fleet::Impl {
   // nodes.cc: updates all that depends on the nodes of the domain. Call it after a change of a node
   // that is or was wired to the domain.
   void nodes_changed(DomainIndex domain);
+  // Takes the node out of its domain and its groups. If it is present, puts it into those that its
+  // description names.
   void move_to_groups(NodeId id, bool present);
   // enter() counts the node in the totals, costs and topology, which depend on the node's
   // description. withdraw() removes the node from them.
@@ -170,8 +175,8 @@ struct Fleet::Impl {
   void note_computing(const NodeState& node);
 
   const Shape& shape(ShapeId id) const { return shapes[id]; }
-  // Writes into `room` what is left on the node by this load and by the claims on the node. The
-  // load may be that of a snapshot. `kept`, `unhealthy_free`: as for fill_left().
+  // Writes into `room` the resources that this load and the claims on the node leave free. The load
+  // may be that of a snapshot. `kept`, `unhealthy_free`: as for fill_left().
   void fill_room(const NodeState& node, const Load& load, GpuMask kept, MilliGpu* unhealthy_free,
                  Room& room) const;
   // The shapes of pods, for with_claims().

@@ -8,7 +8,7 @@
 // snapshot is not stale. A snapshot does not borrow the snapshot from which it was made. Use a
 // snapshot at once and drop it. A snapshot of the live fleet costs a few pointers. A snapshot
 // without some allocations costs a copy of the holds on their nodes (a few KiB each).
-// Threads: as the fleet. Threads that only read one fleet may each have snapshots of it.
+// Threads: any may have snapshots of a fleet and read them while no thread changes the fleet.
 #pragma once
 
 #include <cstdint>
@@ -36,11 +36,12 @@ struct Allocation {
 struct Overlay;  // placement/fleet/scene.h: differences from the live fleet
 struct Scene;    // placement/fleet/scene.h: how this folder reads a snapshot
 
+// One snapshot. It cannot be changed; a copy is cheap and is the same snapshot.
 class FleetView {
  public:
   // Makes a snapshot of the fleet now, without reservations.
   explicit FleetView(const Fleet& fleet);
-  // Makes a snapshot of the fleet now, with these nodes reserved for their owners.
+  // Makes a snapshot of the fleet now, with these nodes reserved for their jobs.
   FleetView(const Fleet& fleet, const ReservedNodes& reserved);
   // Deleted, because a temporary would not outlive the snapshot.
   FleetView(const Fleet& fleet, ReservedNodes&& reserved) = delete;

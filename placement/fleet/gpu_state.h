@@ -1,7 +1,9 @@
 // The GPU state of a node: its free GPUs and slices, as far as they decide which pods fit. Nodes
 // with equal GPU state are alike for every pod, except for CPU, memory, labels and topology. The
 // indexes of GPUs inside a domain do not matter, so a fleet has far fewer states than nodes. The
-// fleet stores each state once, counts its nodes, and drops it with its last node. Private to
+// fleet stores each state once, counts its nodes, and drops it with its last node. A search rates a
+// node of each state instead of all nodes (placement/trial/alike.h).
+// Threads: as Fleet: at a time, one thread may change it or several may read it. Private to
 // placement.
 #pragma once
 
@@ -20,6 +22,7 @@ namespace subak {
 // The number of a state in GpuStates.
 using StateIndex = std::uint32_t;  // 0: none
 
+// One GPU state.
 struct GpuState {
   // A node record with only the fields that say which GPUs the node has.
   NodeSpec spec;
@@ -38,7 +41,8 @@ struct GpuState {
 
 struct NodeState;
 
-// References are valid until the next use(), which may move the entries.
+// All GPU states of a fleet, by number. References are valid until the next use(), which may move
+// the entries.
 class GpuStates {
  public:
   const GpuState& operator[](StateIndex i) const { return entries_[i].state; }

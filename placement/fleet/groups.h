@@ -1,5 +1,5 @@
 // Groups of nodes: NVLink domains, and the racks, blocks and levels above. Private to placement.
-// Threads: the rule of Fleet (fleet.h).
+// Threads: as Fleet: at a time, one thread may change it or several may read it.
 #pragma once
 
 #include <array>
@@ -22,9 +22,10 @@ namespace subak {
 
 struct NodeState;
 
-// Orders NVLink domains of several nodes. DomainRules::keep_whole leaves domains to gangs in this
-// order: the domain with the most working GPUs comes first. On a tie, the domain whose first node
-// has the higher number comes first, because small gangs take nodes with low numbers first.
+// Orders NVLink domains of several nodes. The rule DomainRules::keep_whole leaves domains to large
+// gangs in this order: the domain with the most working GPUs comes first. On a tie, the domain
+// whose first node has the higher number comes first, because small gangs take nodes with low
+// numbers first.
 struct WholeKey {
   // The number of healthy whole GPUs on those of its nodes that take new pods. 0: fewer than two
   // such nodes have healthy GPUs.
@@ -61,13 +62,14 @@ struct Group : DomainFigures {
   std::vector<NodeIndex> members;
   // For a clique: the nodes that have lost the clique's label; ascending.
   std::vector<NodeIndex> strays;
-  // The number of exclusive holds on the whole group.
+  // How many holds of pods, and nodes with claims, make the whole group the exclusive domain of a
+  // gang.
   std::uint32_t kept = 0;
   // For a rack or block: the group of the next level that contains it.
   std::uint32_t parent = kNoArea;
   // True: some gang in the group asks for spare nodes.
   bool reserves_replacements = false;
-  // True: DomainRules::keep_whole holds back this domain for gangs.
+  // True: the rule DomainRules::keep_whole leaves this domain to large gangs.
   bool left = false;
 
   // True if a gang blocks GPUs of this group that it does not hold.

@@ -1,6 +1,8 @@
-// Questions about the present fleet that class Fleet does not answer: about slots of running pods,
-// claims, and the NVLink domain and rack of a node.
-// Units: milli-GPU. Errors: none are returned. Threads: as the fleet.
+// Questions of the engine about the present fleet that class Fleet does not answer: about slots of
+// running pods, claims, and the NVLink domain and rack of a node. A slot is a node and the GPUs on
+// it that one pod gets.
+// Units: milli-GPU. Errors: none are returned. Threads: several may read a fleet while no thread
+// changes it.
 #pragma once
 
 #include <cstdint>
@@ -26,11 +28,12 @@ PodSlot adopt_slot(const Fleet& fleet, ShapeId shape, std::uint32_t rank, NodeId
 bool over_allocated(const Fleet& fleet, NodeId node);
 
 // --- claims --------------------------------------------------------------------------------------
-// Whether a claimant can take the slots that are claimed for it (Fleet::set_claims).
+// Whether a claimant, which is a waiting job with a claim, can take the slots that are claimed for
+// it (Fleet::set_claims).
 enum class ClaimState {
   // All these slots are free now.
   kFree,
-  // The slots become free once the victims have ended.
+  // The slots become free once the claim's victims (jobs that must end for it) have ended.
   kWaits,
   // The slots do not become free: a node is gone or takes no new pods, or another job holds the
   // claimed GPUs.

@@ -1,6 +1,7 @@
-// The spare nodes of a clique: nodes that stay free so that a gang with GangTerms::spare can
-// replace its broken nodes. The choice depends only on the holds in the clique, so the fleet stores
-// no choice. Private to placement.
+// The spare nodes of a clique, which is a group of nodes that NVLink joins. They stay free so that
+// a gang with GangTerms::spare can replace its broken nodes. The choice depends only on the nodes
+// of the clique and their holds, so no checkpoint stores it.
+// Threads: several may read a fleet while no thread changes it. Private to placement.
 #pragma once
 
 #include <functional>

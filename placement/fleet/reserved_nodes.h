@@ -2,7 +2,7 @@
 // node only pods of the node's job. The caller decides which nodes are reserved, and stores the
 // reservations. The fleet itself has no reservations.
 //
-// ReservedNodes is a plain value. Threads: one at a time. A snapshot borrows the value: see
+// Threads: one at a time may change the value. A snapshot borrows it: see
 // placement/fleet/fleet_view.h.
 #pragma once
 
@@ -15,6 +15,7 @@
 
 namespace subak {
 
+// A plain value: which nodes are reserved, and for which job.
 class ReservedNodes {
  public:
   // Reserves the nodes for the job `owner`. A node that is already reserved stays reserved for its

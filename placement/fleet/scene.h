@@ -1,5 +1,6 @@
-// Reads a snapshot (class `FleetView`): the room of each node, its holds and their owners. A Scene
-// must not outlive its snapshot. Private to placement.
+// How the code of placement/ reads a snapshot (class `FleetView`): the room of each node, its holds
+// and their owners. A Scene must not outlive its snapshot.
+// Threads: several may read a fleet while no thread changes it. Private to placement.
 #pragma once
 
 #include <algorithm>
@@ -18,12 +19,14 @@ namespace subak {
 // their holds, and cliques that are no longer the exclusive domain of a gang. A search reads all
 // else from the fleet.
 struct Overlay {
+  // One node that differs.
   struct Node {
     // The node, with its holds and its room in the snapshot.
     NodeIndex node = 0;
     Load load;
     Room room;
   };
+  // One clique that differs.
   struct Domain {
     // The clique.
     DomainIndex domain = 0;
@@ -36,7 +39,7 @@ struct Overlay {
   std::vector<Node> nodes;
   // The domains that differ, ascending.
   std::vector<Domain> domains;
-  // The domains that the rule keep_whole leaves to gangs in the snapshot; ascending.
+  // The domains that the rule keep_whole leaves to large gangs in the snapshot; ascending.
   std::vector<DomainIndex> left;
 
   // Returns the node's entry; nullptr if it does not differ from the fleet.
@@ -52,7 +55,7 @@ struct Overlay {
 Result<std::shared_ptr<const Overlay>> give_back(const Fleet::Impl& fleet, const Overlay* before,
                                                  std::span<const Allocation> gone);
 
-// A cheap copy of a snapshot's pointers, with the switches of a search.
+// A cheap copy of a snapshot's pointers, with switches that a search may set for itself.
 struct Scene {
   explicit Scene(const FleetView& fleet_view)
       : fleet(fleet_view.fleet().impl()),
@@ -73,7 +76,7 @@ struct Scene {
   // True: the search may use every node that matches, even a node that is not ready, unfit,
   // cordoned or drained.
   bool all_open;
-  // True: every job may use the domains that are left to gangs.
+  // True: every job may use the domains that the rule keep_whole leaves to large gangs.
   bool broken_into = false;
   // True: gangs with a ComputeDomain may share a domain.
   bool together = false;

@@ -1,5 +1,5 @@
 // Lists of the fleet for people and metrics. Units: milli-GPU, GPUs.
-// Threads: as the fleet.
+// Threads: several may read a fleet while no thread changes it.
 #pragma once
 
 #include <cstddef>
@@ -19,12 +19,13 @@ struct DomainRow {
   ClusterId cluster;
   // "half-node", "node" or "clique".
   std::string kind;
-  // For a node: its name. For a half of a node: the node's name with "/0" or "/1". For a clique:
-  // its id.
+  // For a node: its name. For a part of a node (the kind "half-node"): the node's name with "/" and
+  // the index of the part, from 0. For a clique: its id.
   std::string name;
   // The present nodes of the domain.
   std::vector<NodeId> nodes;
-  // The installed and free amounts of its nodes, in milli-GPU.
+  // The installed amount of its nodes, and the free amount on those that take pods, in milli-GPU.
+  // GPUs that are cut into MIG slices do not count.
   MilliGpu installed = 0, free = 0;
 };
 // Returns cliques in the order of first use. Then come, by id, nodes without a clique and nodes

@@ -1,6 +1,8 @@
-// Chooses the NVLink domains that DomainRules::keep_whole leaves to gangs: only gangs that need
-// several nodes of one domain may use them. The choice depends only on the nodes and their holds.
-// Private to placement. Threads: as the fleet.
+// Chooses the NVLink domains that the rule DomainRules::keep_whole leaves to large gangs: only
+// gangs that need several nodes of one domain may use them. The choice depends only on the nodes
+// and their holds. Small jobs do not fragment these domains, so a large gang may find room.
+// Threads: as Fleet: at a time, one thread may change it or several may read it. Private to
+// placement.
 #pragma once
 
 #include <map>

@@ -1,6 +1,7 @@
 // Decides whether a pod may run on a node at all. The functions are pure, and check the static
 // parts of kube-scheduler's filters: node selector, required node affinity, taints, GPU kind and
-// product. Other code checks whether the node is up and has room. Private to placement.
+// product. Other code checks whether the node is up and has room.
+// Threads: any; pure functions. Private to placement.
 #pragma once
 
 #include <span>

@@ -1,6 +1,7 @@
-// The holds on one node and the room that they leave. A load is a value. Each node of the live
-// fleet has a load. A node that differs in a snapshot has another load in that snapshot. Private to
-// placement.
+// The holds on one node (its load) and the room that they leave. A pod has a hold from the decision
+// to place it until it has ended. A load is a value. Each node of the live fleet has a load. A node
+// that differs in a snapshot has another load in that snapshot.
+// Threads: any; plain values, pure functions. Private to placement.
 #pragma once
 
 #include <cstdint>
@@ -47,6 +48,7 @@ struct MigUse {
   std::int64_t slices = 0;
 };
 
+// The load of one node: its holds, and sums over them.
 struct Load {
   // The holds, in no order.
   std::vector<Hold> holds;

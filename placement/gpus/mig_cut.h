@@ -14,7 +14,7 @@
 //
 // Two slices with the media extension engines cannot be on one card. The check tries all ways to
 // divide these slices among their positions on cards.
-// Threads: pure functions.
+// Threads: any; pure functions.
 #pragma once
 
 #include <cstdint>

@@ -1,6 +1,7 @@
-// GPUs of one node that are claimed for a queued job. The victims of the claim hold these GPUs
-// until the victims end. Then only the claimant gets the GPUs. Private to placement, except struct
-// NodeClaim.
+// GPUs of one node that are claimed for a queued job, the claimant. The victims of the claim, which
+// are jobs that Subak asks to end, hold these GPUs until they end. Then only the claimant gets the
+// GPUs.
+// Threads: any; plain values, pure functions. Private to placement, except struct NodeClaim.
 #pragma once
 
 #include <cstdint>

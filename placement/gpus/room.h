@@ -1,6 +1,7 @@
 // The room of one node: its free GPUs and other resources, in the form that fit checks need. The
 // functions here decide which pods fit into a room. They serve for the live node, for the empty
-// node, and for a copy that a search fills. Private to placement.
+// node, and for a copy that a search fills.
+// Threads: any; plain values, pure functions. Private to placement.
 #pragma once
 
 #include <cstdint>

@@ -1,6 +1,7 @@
-// A copy of the fleet in which each node pool has all its nodes, to find out which gangs a pool
-// could hold that the present fleet could never hold. Private to placement.
-// Threads: as Search.
+// A copy of the fleet in which each node pool (nodes that an autoscaler adds and removes) has the
+// most nodes that it may have. It shows which gangs a pool could hold that the present fleet could
+// never hold. Private to placement.
+// Threads: one at a time; the Search that made it.
 #pragma once
 
 #include <cstdint>
@@ -13,6 +14,8 @@
 
 namespace subak {
 
+// The copy, with a search of its own. A Search makes a new one when the fleet's nodes or pools
+// change.
 class GrownFleet {
  public:
   // Copies the nodes of the clusters with pools, without their holds. O(nodes).

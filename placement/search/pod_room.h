@@ -1,7 +1,7 @@
 // Checks whether a pod still has GPUs of its own. The holds on a node can exceed its GPUs if a pod
 // was bound there without Subak, or if GPUs disappeared. Then at least one pod on the node has no
 // GPUs of its own.
-// Threads: as the fleet.
+// Threads: several may read a fleet while no thread changes it.
 #pragma once
 
 #include "placement/fleet/fleet_view.h"

@@ -1,5 +1,6 @@
-// Node pools: which present nodes belong to a pool, and how many nodes it may still get
-// (docs/design/0124). Threads: as the fleet.
+// Node pools, to which an autoscaler adds nodes: which present nodes belong to a pool, and how many
+// nodes it may still get (docs/design/0124).
+// Threads: several may read a fleet while no thread changes it.
 #pragma once
 
 #include <cstddef>

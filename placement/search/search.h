@@ -1,4 +1,5 @@
-// Finds a placement for a gang in a snapshot of the fleet, or every reason why there is none.
+// Finds a placement for a gang (pods that start together) in a snapshot of the fleet, or every
+// reason why there is none. The engine uses it for decisions, explanations and forecasts.
 //
 // A Search has these caches, which make queries cheap:
 //   - the nodes that each kind of pod may use, in best-fit order
@@ -69,6 +70,7 @@ struct GangArea {
 // Returns the area of a request. A topology that the gang only prefers counts as kAny.
 GangArea area_of(const GangRequest& request);
 
+// A search with its caches.
 class Search {
  public:
   // The new search has empty caches. O(1).
@@ -88,7 +90,8 @@ class Search {
   //   - pods without GPUs go to nodes without GPUs, then to the fullest nodes
   // It honours selectors, affinity, taints, host ports, CPU, memory, pod slots, extended resources,
   // topology and segments. Topology is about GPUs: except with kNode, pods without GPUs may be on
-  // any node. It skips nodes that the snapshot reserves for a job other than `owner`.
+  // any node. It skips nodes that the snapshot reserves for a job other than `owner`, the job of
+  // the gang.
   //
   // The search is exact for one pod and for gangs of one shape: nullopt means that there is no
   // placement. It places gangs of several shapes shape by shape. If that fails, it places them pod
@@ -126,9 +129,10 @@ class Search {
   // nodes of the gang's clique. The result is empty if there is no placement.
   std::vector<NodeId> drain_set(const FleetView& fleet_view, ShapeId shape);
 
-  // Returns the fragmentation of a cluster's free GPUs, as FGD defines it: sum over nodes of F_n /
-  // sum of free. `mix` has shapes of that cluster and their popularity. The function reads the live
-  // fleet. Returns 0 if no GPU is free or if `mix` is empty.
+  // Returns the fragmentation of a cluster's free GPUs, from 0 to 1, as FGD defines it. This is the
+  // sum over nodes of F_n, the free GPUs that a random job cannot use, divided by all free GPUs.
+  // `mix` has shapes of that cluster and their popularity. The function reads the live fleet.
+  // Returns 0 if no GPU is free or if `mix` is empty.
   // Source: Weng et al., ATC'23.
   double fragmentation(std::span<const std::pair<ShapeId, double>> mix);
 

@@ -1,6 +1,7 @@
-// The caches of a Search. No answer depends on the caches: without them a search finds the same
-// placement, only slower. So a new Search gives the same answers as an old one. Private to
-// placement.
+// The caches of a Search: which nodes each kind of pod may use (a Filter, placement/trial/index.h),
+// and which searches failed. No answer depends on the caches: without them a search finds the same
+// placement, only slower. So a new Search gives the same answers as an old one.
+// Threads: as Search: one at a time. Private to placement.
 #pragma once
 
 #include <cstdint>
@@ -25,9 +26,9 @@ struct Sought {
   // One filter for each of the shape's Pods, made at the first query. Search::Impl owns the
   // filters.
   std::vector<Filter*> filters;
-  // True: the last search in the live fleet failed at position `failed_at` of the change log, and
-  // reserved nodes were not the reason. Only nodes that have changed since then can make a search
-  // succeed.
+  // True: the last search in the live fleet failed at position `failed_at` of the fleet's change
+  // log, and reserved nodes were not the reason. Only nodes that have changed since then can make a
+  // search succeed.
   bool failed = false;
   std::uint64_t failed_at = 0;
   // The result of fits_empty_fleet(), and the version of descriptions for which it is valid.
@@ -38,6 +39,7 @@ struct Sought {
   std::vector<std::string> pools;
 };
 
+// The caches of one Search, and the functions that keep them up to date.
 struct Search::Impl {
   Impl(const Fleet& of, AlikeNodes alike)
       : fleet(of), state(of.impl()), by_state(alike == AlikeNodes::kJudgedOnce) {}

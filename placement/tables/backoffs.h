@@ -1,6 +1,8 @@
-// Node back-off: which nodes rejected which pods. Until a back-off ends, no search puts the same
-// kind of pod on the node. Two pods are the same if all fields are equal, after as_offered() has
-// expressed their resources as nodes offer them. Private to placement. Threads: as the fleet.
+// Node back-off: which nodes' kubelets rejected which pods. Until a back-off ends, no search puts
+// the same kind of pod on the node. Two pods are the same if all fields are equal, after
+// as_offered() has expressed their resources as nodes offer them.
+// Threads: as Fleet: at a time, one thread may change it or several may read it. Private to
+// placement.
 #pragma once
 
 #include <cstdint>

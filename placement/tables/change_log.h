@@ -1,7 +1,7 @@
 // The log of changed nodes, and versions that say whether a failed search may succeed now. A search
 // reads the log to find out which of its cached results are out of date. It remembers the position
 // up to which it has read. Private to placement.
-// Threads: as the fleet.
+// Threads: as Fleet: at a time, one thread may change it or several may read it.
 #pragma once
 
 #include <algorithm>

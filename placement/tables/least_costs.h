@@ -1,5 +1,6 @@
-// Computes the least amount that a request can be charged. The job order, the limits and the
-// webhook use this amount before the pods have nodes, because the true cost depends on the nodes.
+// Computes the least milli-GPU that a request can cost its account. The job order, the limits and
+// the webhook use this amount before the pods have nodes, because the true cost depends on the
+// nodes.
 // Units: milli-GPU. Threads: as for the object that owns the LeastCosts.
 #pragma once
 

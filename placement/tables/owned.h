@@ -1,6 +1,7 @@
 // A unique_ptr that passes its constness on: a const method of the pointer's owner cannot change
 // the object behind the pointer. Only placement uses this class. The public header of Fleet
 // includes it too, for the pointer to the fleet's state.
+// Threads: as a unique_ptr: one at a time may change it.
 #pragma once
 
 #include <memory>
@@ -8,7 +9,7 @@
 
 namespace subak {
 
-// With a plain unique_ptr, a const method of the fleet could change the object behind the pointer.
+// The pointer. It is move-only, like a unique_ptr, and may be null.
 template <class T>
 class Owned {
  public:

@@ -1,7 +1,7 @@
 // GPU products by number. Callers use the number as a key, because it is smaller than the name.
 // Number 0 is kAnyProduct. Products get numbers in the order of first use, and a number always
 // means the same product.
-// Threads: the rules of the fleet that owns the object (placement/fleet/fleet.h).
+// Threads: as Fleet: at a time, one thread may change it or several may read it.
 #pragma once
 
 #include <cstddef>

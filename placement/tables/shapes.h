@@ -1,9 +1,9 @@
-// Request shapes: requests that are equal for placement share one shape and its number, as long as
-// a job uses one of these requests. The fleet owns the table of shapes. A ShapeUse is one counted
-// reference to a shape.
+// Request shapes. A request says which resources and conditions all pods of a job need. Requests
+// that are equal for placement share one shape and its number, as long as a job uses one of these
+// requests. The fleet owns the table of shapes. A ShapeUse is one counted reference to a shape.
 // Units: milli-GPU. Errors: none are returned. A call with a number that is not in use is a bug of
 // the caller.
-// Threads: as the fleet.
+// Threads: as Fleet: at a time, one thread may change it or several may read it.
 #pragma once
 
 #include <cstddef>

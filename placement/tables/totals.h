@@ -1,6 +1,7 @@
 // Totals of capacity and use of each product in each cluster, for views, metrics and the rules of
 // quotas.
-// Units: milli-GPU. Threads: as the fleet.
+// Units: milli-GPU.
+// Threads: as Fleet: at a time, one thread may change it or several may read it.
 #pragma once
 
 #include <cstdint>
@@ -19,7 +20,10 @@ namespace subak {
 // The use of one node now, or the sum of the uses of several nodes. At any instant
 //     installed + overcommitted = allocated + idle + stranded + unusable  (exact; see NodeBooks)
 struct NodeLevels {
-  // All levels are in milli-GPU. NodeBooks (placement/fleet/fleet.h) explains each level.
+  // In milli-GPU. Installed GPUs are allocated (held), idle (free and usable), stranded or
+  // unusable. Stranded GPUs are in no part that pods can ask for. Unusable GPUs are free, but
+  // broken or on a node that takes no pods. Holds beyond the installed GPUs are overcommitted.
+  // NodeBooks (placement/fleet/fleet.h) has the exact rules.
   MilliGpu installed = 0, allocated = 0, idle = 0, stranded = 0, unusable = 0, overcommitted = 0;
   friend bool operator==(const NodeLevels&, const NodeLevels&) = default;
 

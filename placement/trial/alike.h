@@ -1,7 +1,11 @@
-// Functions that rate nodes for a run of pods, each GPU state once, because a fleet has far fewer
-// states than nodes (placement/fleet/gpu_state.h). A node *differs* if the attempt sees it in
-// another state than the live fleet: in the snapshot, or after pods on trial
-// (GangAttempt::differs()). The functions rate such nodes one by one. Private to placement.
+// Finds the best nodes for a run, which is a sequence of equal pods of a gang, without a look at
+// each node. Nodes with equal free GPUs and slices are in one GPU state
+// (placement/fleet/gpu_state.h). A fleet has far fewer states than nodes, so the functions rate
+// each state once. The steps of a search (placement/ways) call these functions.
+// A node *differs* if the attempt sees it in another state than the live fleet: in the snapshot, or
+// after pods were placed there on trial (GangAttempt::differs()). The functions rate such nodes one
+// by one.
+// Threads: as the GangAttempt. Private to placement.
 #pragma once
 
 #include <array>

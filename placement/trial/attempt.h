@@ -1,7 +1,8 @@
-// One search for a placement of a gang. This is not the attempt of a job in the glossary. A
-// GangAttempt knows which nodes the gang's pods may use and how many pods fit there, and it places
-// pods on trial. The ways of looking for a placement (placement/ways) are functions that take a
-// GangAttempt. Private to placement.
+// One search for a placement of a gang. (Elsewhere in the code, an attempt is the try of a job to
+// start.) A GangAttempt knows which nodes the gang's pods may use and how many pods fit there, and
+// it places pods on trial. The ways of looking for a placement (placement/ways) are functions that
+// take a GangAttempt.
+// Private to placement.
 #pragma once
 
 #include <algorithm>
@@ -35,8 +36,8 @@ struct CapDomain {
   std::size_t begin = 0, end = 0;
 };
 
-// Working memory whose size grows with the fleet. A Search owns the memory and lends it to one
-// attempt at a time.
+// Working memory of attempts, whose size grows with the fleet. A Search owns the memory and lends
+// it to one attempt at a time.
 struct Workspace {
   // The rooms of the trial that runs.
   TrialRooms rooms;

@@ -1,6 +1,8 @@
-// The bounds of one step of a search. A step may use the GPUs of a node only if the node matches
-// the pod and is within the bounds. A step gets its bounds as an argument. A step narrows a copy of
-// the bounds for the steps that it calls, so it has nothing to restore. Private to placement.
+// The bounds of one step of a search: which nodes and GPUs the step may use. A step is one function
+// of placement/ways, such as "place the gang in one NVLink domain". It may use the GPUs of a node
+// only if the node matches the pod and is within the bounds. A step gets its bounds as an argument.
+// A step narrows a copy of the bounds for the steps that it calls, so it has nothing to restore.
+// Threads: any; plain values. Private to placement.
 #pragma once
 
 #include <algorithm>

@@ -1,12 +1,14 @@
-// The nodes that a kind of pod may use, in best-fit order, and which of these nodes are alike. A
-// Filter stores them for the live fleet. Pods with the same static part (cluster, GPU kind,
-// products, selectors, affinity, tolerations) share one filter. Each use of a filter first reads
-// the nodes that changed since the last use, so an unused filter costs nothing. Private to
-// placement.
+// The nodes that a kind of pod may use, in best-fit order (the smallest sufficient free amount
+// first), and which of these nodes are alike. A Filter stores them for the live fleet. Pods with
+// the same static part (cluster, GPU kind, products, selectors, affinity, tolerations) share one
+// filter. Each use of a filter first reads the nodes that changed since the last use, so an unused
+// filter costs nothing. Private to placement.
 //
-// A search reads an Index, which describes a snapshot of the fleet: it is a filter and the
-// differences between the live fleet and the snapshot. Filter and index agree which nodes match and
-// which are open. Their free amounts differ on nodes whose holds differ.
+// A search reads an Index, which describes a snapshot of the fleet (class `FleetView`): it is a
+// filter and the differences between the live fleet and the snapshot. A node matches if its
+// description suits the pods. It is open if it also takes these pods now: it is ready, and not
+// drained or unfit, and not cordoned unless the pods tolerate that. A hold is the GPUs and slices
+// that a pod takes on a node. Free amounts differ on nodes whose holds differ in the snapshot.
 // Threads: a filter, its patches and its indexes belong to the thread of their Search.
 #pragma once
 
@@ -107,7 +109,7 @@ struct Filter {
   std::vector<MilliGpu> held;
   // For each node, whether its description matches. The node may be closed or broken.
   std::vector<bool> matches;
-  // For each node, whether it would match without its taints.
+  // For each node, whether its taints alone keep it from matching.
   std::vector<bool> tainted;
   // For each node, its NVLink domain.
   std::vector<DomainIndex> domain_of;
@@ -119,7 +121,7 @@ struct Filter {
     DomainKey key;
     // The largest free amount on one of its nodes. -1: it has no such node.
     std::int64_t most = -1;
-    // True: the domain has several nodes, and one of them matches. Not set in a patch.
+    // True: the domain has several nodes, and at least one of them matches. Not set in a patch.
     bool joined = false;
   };
   // The domains, by DomainIndex.
@@ -250,6 +252,7 @@ bool visit_domains(const Filter& filter, FreeRange range, std::int64_t least, Cp
 // The differences between a filter and a snapshot: the nodes in the snapshot's overlay, and nodes
 // that are open only in the snapshot. Only filters that count free amounts have patches.
 struct Patch {
+  // One node that differs.
   struct Node {
     NodeIndex node = 0;
     // The value of Filter::free in the snapshot.
@@ -294,7 +297,8 @@ class Index {
            std::binary_search(backed_off_->begin(), backed_off_->end(), i);
   }
   // open() is true if the node matches and takes pods now. The node may be full, and may have
-  // rejected these pods. open_nodes() returns how many such nodes there are.
+  // rejected these pods. open_nodes() returns how many such nodes there are. Both are about the
+  // live fleet: in a snapshot in which all nodes are open (Scene::all_open), use matches() instead.
   bool open(NodeIndex i) const { return filter_->free[i] >= 0; }
   std::size_t open_nodes() const { return filter_->open_nodes; }
   // The value of Filter::free: whole GPUs or slices, or -1.

@@ -11,12 +11,16 @@
 //     exceeds this ceiling cannot meet the constraint. A gang that obeys it may still break the
 //     constraint, so hold() checks the complete gang
 //
+// Example: maxSkew is 1, and three zones have 2, 0 and 0 pods. For a gang of 4 pods, the strict
+// ceiling is 0 + 1 = 1, so at most two of them fit. The loose ceiling is 6 / 3 + 1 = 3. With 2 pods
+// in each empty zone the gang meets the constraint.
 // If there are fewer domains than minDomains, both ceilings are the allowed skew, as in Kubernetes.
 //
 // The scheduler sees a pod whose affinity names the one node that Subak chose. If the constraint
 // counts only nodes that match the affinity (nodeAffinityPolicy Honor), the scheduler sees one
 // domain with one node. With minDomains above 1, the scheduler then allows maxSkew pods on each
-// node. Each step obeys this limit too. Private to placement.
+// node. Each step obeys this limit too.
+// Threads: as the GangAttempt that owns the object. Private to placement.
 #pragma once
 
 #include <cstddef>
@@ -36,7 +40,9 @@ using DomainOfNode = std::vector<std::uint32_t>;
 
 // One topology spread constraint of one kind of pods, with the pods that it counts so far.
 struct SpreadRule {
+  // The constraint, in the shape of the pods; not null.
   const TopologySpread* rule = nullptr;
+  // The domain of each node, by the label of the constraint.
   DomainOfNode domain_of;
   // How many counted pods each domain has, including the gang's pods on trial; by domain, from 1.
   std::vector<std::int64_t> pods;
@@ -45,13 +51,15 @@ struct SpreadRule {
   // The two ceilings for a domain, and the limit for a node; `most_on_node` 0: no limit for a node.
   std::int64_t strict = 0, loose = 0, most_on_node = 0;
 
+  // The number of domains.
   std::int64_t domains() const { return static_cast<std::int64_t>(pods.size()) - 1; }
   // Returns the pods of the domain with the fewest; 0 if there are fewer domains than minDomains.
   std::int64_t fewest() const;
 };
 
-// Counts the pods of the snapshot at its construction; count() then adds the pods on trial. The
-// construction is O(nodes) for each constraint of each kind of pods.
+// The rules of all pods of one gang. It counts the pods of the snapshot at its construction;
+// count() then adds the pods on trial. The construction is O(nodes) for each constraint of each
+// kind of pods.
 class PodRules {
  public:
   // Makes an object without rules, for a gang without rules or for a search that ignores them.
@@ -59,6 +67,7 @@ class PodRules {
   // The arguments must outlive the object.
   PodRules(const Shape& shape, const Scene& scene);
 
+  // True if the gang has rules.
   bool any() const { return !kinds_.empty(); }
   // Returns how many more pods of this kind the rules allow on the node, `limit` at most.
   std::int64_t room(const Bounds& bounds, const Pods& pods, NodeIndex i, std::int64_t limit) const;
@@ -82,6 +91,7 @@ class PodRules {
   const DomainOfNode& domains_of(std::size_t set) const { return sets_[set].domain_of; }
 
  private:
+  // One kind of the gang's pods, with its rules.
   struct Kind {
     const Pods* pods = nullptr;
     std::vector<SpreadRule> spread;
@@ -89,6 +99,7 @@ class PodRules {
     // The gang's pods of this kind on trial, by node.
     std::vector<std::uint32_t> placed;
   };
+  // Pods of the gang that must share a domain, by one term of pod affinity.
   struct Set {
     const PodAffinity* term = nullptr;
     DomainOfNode domain_of;

@@ -1,6 +1,7 @@
-// The input of one search attempt: the gang, the caller's terms, and the snapshot of the fleet. The
-// query does not change while the attempt runs. It decides which nodes the bounds of a step allow,
-// and how good a node is. Private to placement. Threads: as for the Search.
+// The input of one search attempt (placement/trial/attempt.h): the gang, the caller's terms, and
+// the snapshot of the fleet. The query does not change while the attempt runs. It decides which
+// nodes the bounds of a step allow, and how good a node is.
+// Threads: as the Search. Private to placement.
 #pragma once
 
 #include <array>

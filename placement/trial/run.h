@@ -1,5 +1,6 @@
 // Runs: the units in which a search places a gang. Pods of one kind have consecutive ranks and are
-// alike. So a search places many pods at once, not one by one. Private to placement.
+// alike. So a search places many pods at once, not one by one.
+// Threads: as the Search. Private to placement.
 #pragma once
 
 #include <cstdint>

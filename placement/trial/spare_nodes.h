@@ -1,7 +1,8 @@
-// Checks that a gang leaves enough whole nodes of a clique free as spare nodes
-// (GangTerms::spare). The gang may use a further whole node of the clique only while enough
-// others remain free. Each spread uses as few whole nodes as possible. So for gangs of one shape in
-// one domain, the search finds a placement if there is one. Private to placement.
+// Checks that a gang leaves enough whole nodes of a clique (nodes that NVLink joins) free as spare
+// nodes, which replace broken ones (GangTerms::spare). The gang may use a further whole node of the
+// clique only while enough others remain free. Each spread uses as few whole nodes as possible. So
+// for gangs of one shape in one domain, the search finds a placement if there is one.
+// Threads: as the GangAttempt that owns the object. Private to placement.
 #pragma once
 
 #include <map>
@@ -24,6 +25,7 @@ class SpareNodes {
   bool enough_without(const Bounds& bounds, NodeIndex i);
 
  private:
+  // The nodes of one clique that could be spare nodes.
   struct Reserve {
     // The nodes that could run one of the gang's pods; ascending.
     std::vector<NodeIndex> whole;

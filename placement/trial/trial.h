@@ -1,5 +1,6 @@
-// The pods of one gang that are placed on trial: their slots, and the room that they leave on their
-// nodes. Private to placement.
+// The pods of one gang that are placed on trial, while a search looks for a placement: their slots,
+// and the room that they leave on their nodes. The fleet does not change.
+// Threads: as the GangAttempt that owns the object. Private to placement.
 #pragma once
 
 #include <algorithm>

@@ -1,5 +1,6 @@
-// The steps of spread() (placement/ways/ways.h), which places a run of equal pods on several nodes.
-// Private to this folder.
+// The steps of spread() (placement/ways/ways.h), which places a run (a sequence of equal pods of a
+// gang) on several nodes.
+// Threads: as the GangAttempt. Private to this folder.
 #pragma once
 
 #include <optional>
@@ -15,8 +16,8 @@ namespace subak {
 // the same kind.
 enum class Caps { kExact, kUpperBounds };
 
-// The functions follow the rules of ways.h: after `false`, the attempt has placed no pod of the
-// run.
+// The functions follow the rules of ways.h: if one returns false, the attempt has placed no pod of
+// the run.
 // spread_drained.cc: places the run if the snapshot has no holds. Then nearly every node can run
 // the pods, so the function uses the upper bounds of the index. It returns false if it placed no
 // pods, for example because the snapshot has holds.

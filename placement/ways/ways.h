@@ -1,9 +1,17 @@
-// The ways of looking for a gang's placement, in the order in which a search tries them. Each way
-// is a function that takes a GangAttempt. Private to placement.
+// The ways of looking for a gang's placement, from the complete search down to its steps. Each way
+// is a function that takes a GangAttempt (placement/trial/attempt.h) and places the gang's pods on
+// trial. Search::find() begins with place_gang().
+// Threads: as the GangAttempt. Private to placement.
 //
+// A pod is on trial if the attempt has placed it, while the fleet does not know of it yet. A run is
+// a sequence of equal pods of the gang, which a step places together (placement/trial/run.h). A
+// segment is a group of consecutive pods that must be close together; a gang without segments is
+// one segment. A balanced gang has parts instead, of nearly equal size. An area is a list of nodes
+// to search; nullptr means the whole cluster. The tightest node or domain is the one with the
+// smallest free amount that suffices.
 // All these functions follow these rules (docs/design/0082):
 //   - `bounds` say which nodes a step may use. A step passes narrower bounds to the steps that it
-//   calls.
+//     calls.
 //   - If a step returns true, all pods of the runs are on trial. If it returns false, none of these
 //     pods is on trial, and the trial is as before.
 //   - The runs belong to the attempt's query, and their pods are not on trial yet.
@@ -27,8 +35,7 @@ namespace subak {
 // then thoroughly(). For a gang that may mix products, it tries one product first, then any
 // products. If the gang asks for RDMA, it tries each RDMA fabric by itself. If pods have affinity
 // to pods of the gang, it tries each domain by itself. It prefers spare nodes that are not broken.
-// If the function returns true, take the slots from the trial. Call it once
-// for an attempt.
+// If the function returns true, take the slots from the trial. Call it once for an attempt.
 bool place_gang(GangAttempt& a);
 // gang.cc: returns false only if the gang has no placement with a pod on the node. The gang must
 // have one segment. The function looks only at the node and at the nodes near it. Do not use the
@@ -56,8 +63,9 @@ bool thoroughly(GangAttempt& a, const Bounds& bounds, const Runs& all);
 // inner_domain.cc: places the segment in one of several NVLink domains inside a node: in the
 // tightest domain with enough room.
 bool in_inner_domain(GangAttempt& a, const Bounds& bounds, const Runs& runs);
-// one_node.cc: places the segment on one node of the area: on the tightest node with enough room.
-// To leave domains whole, the function looks first in the domain with the fewest free GPUs.
+// one_node.cc: places the segment on one node of the area (nullptr: of the cluster): on the
+// tightest node with enough room. To leave domains whole, the function looks first in the domain
+// with the fewest free GPUs.
 bool on_one_node(GangAttempt& a, const Bounds& bounds, const Runs& runs, Area area);
 // clique.cc: places the segment in one NVLink domain of several nodes: in the tightest domain with
 // enough room.
@@ -68,8 +76,8 @@ bool exclusively(GangAttempt& a, const Bounds& bounds, const Runs& runs);
 // levels.cc, for kRack: places the segment in one group of the level (0: racks): in the tightest
 // group with enough room.
 bool in_group(GangAttempt& a, const Bounds& bounds, std::size_t level, const Runs& runs);
-// anywhere.cc, for kAny: if the gang preferred a topology that the search could not meet, places
-// the segment close together. Else the function tries on_fragments(), then one node, then spread().
+// anywhere.cc, for kAny: tries on_fragments(), then one node, then spread(). If the gang preferred
+// a topology that the search could not meet, the function first tries one node, then compactly().
 bool anywhere(GangAttempt& a, const Bounds& bounds, const Runs& runs);
 // fragments.cc: places the segment only on nodes that already have holds, so that other nodes stay
 // empty. It never does this for a gang of one pod.
@@ -78,8 +86,8 @@ bool on_fragments(GangAttempt& a, const Bounds& bounds, const Runs& runs);
 // returns false if no node names a group. It also returns false in a snapshot without holds,
 // because a search for nodes to wait for minimises the wait and ignores topology.
 bool compactly(GangAttempt& a, const Bounds& bounds, const Runs& runs);
-// spread.cc: places one run on as few domains, then as few nodes, of the area as possible. It takes
-// nodes with holds first.
+// spread.cc: places one run on as few domains, then as few nodes, of the area as possible. If some
+// of the nodes have holds, it uses as few nodes without holds as possible, and fills these.
 bool spread(GangAttempt& a, const Bounds& bounds, const Run& run, Area area);
 
 // anywhere.cc: calls spread() for one run. For several runs it tries on_one_node(), and else places

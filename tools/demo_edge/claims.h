@@ -1,5 +1,7 @@
-// The demo's part with claims: a team borrows all H100s, and another team asks for its quota. The
-// service is killed twice before the jobs within quota can start.
+// The demo's part with claims. A team borrows all H100 GPUs, and another team asks for its quota.
+// For each job of this team, the service makes a claim: it asks other jobs, the victims, to give
+// their GPUs back. The service is killed twice before the jobs within quota can start.
+// Threads: one; the demo's main thread.
 #pragma once
 
 #include <cstdint>
@@ -14,8 +16,8 @@
 
 namespace subak::demo {
 
-// The minimum run in deploy/demo/subak.yaml (`reclaimMinRun`), and the grace period of the
-// borrowers' pods.
+// The time for which no job is asked to give GPUs back (`reclaimMinRun` in deploy/demo/subak.yaml),
+// and the grace period of the borrowers' pods.
 inline constexpr std::int64_t kMinRunMs = 3000, kGraceMs = 10'000;
 
 // The record of this part, for the checks.

@@ -1,5 +1,5 @@
-// Gives the demo's threads a connection to the service. While the service is down, a thread that
-// calls the service waits, and a lost call is repeated.
+// Gives the threads of the demo (`make demo`, `make play`) a connection to the service. While the
+// service is down, a thread that calls the service waits, and a lost call is repeated.
 // The reason: the demo kills and restarts the service, and its ports change at each restart.
 #pragma once
 
@@ -25,7 +25,7 @@ std::int64_t wall_ms();
 // never set.
 std::int64_t boot_ms();
 
-// The address, for all callers. Threads: any.
+// The service's address, shared by all callers. Threads: any.
 class Door {
  public:
   // A connection to the service. It is valid as long as a caller holds it, but the

@@ -1,6 +1,8 @@
-// Simulates the demo's cluster and its edge, for pods of Kubernetes and for API jobs. The edge
-// stores pods, and opens their gates when an effect says so. It binds, runs and ends pods, and
-// reports each step with its exact time. It repeats reports that the service has not acknowledged.
+// Simulates the demo's cluster and its edge, for pods of Kubernetes and for API jobs. An edge
+// reports a cluster to the service (stream Observe), and carries out the service's commands, the
+// effects (stream Effects). This edge stores pods, and opens their gates when an effect says so. It
+// binds, runs and ends pods, and reports each step with its exact time. It repeats reports that the
+// service has not acknowledged.
 //
 // Threads: any may call the methods. Between start() and stop(), the edge has
 // three threads of its own.
@@ -66,9 +68,11 @@ struct Pace {
   std::int64_t give_back_ms = 0;
 };
 
+// The simulated cluster. It keeps its own records of all pods, which the checks compare with the
+// service's answers.
 class Edge {
  public:
-  // Counts since the start. A pod counts once, however often its effect arrives.
+  // Counts since the start of the edge. A pod counts once, however often its effect arrives.
   struct Counts {
     // Pods stored with Subak's gate.
     int gated = 0;

@@ -1,4 +1,5 @@
-// The demo's cluster and its teams.
+// The demo's cluster and its teams, which are the same in every run.
+// Threads: any; pure functions and constants.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
-// The load of the teams: jobs by gRPC, and pods through the webhook. The load continues while the
-// service is killed and restarted: a lost call is repeated.
+// The load that the demo's teams put on the service: jobs by gRPC, and pods through the webhook.
+// The load continues while the service is killed and restarted: a lost call is repeated.
 #pragma once
 
 #include <atomic>
@@ -41,14 +41,15 @@ JobPlan job_plan(std::size_t team, const std::string& name, int pods, int gpus);
 v1::GangRequest& gang_of(JobPlan& plan);
 
 // Returns the time limit of the `i`-th job in seconds: from `shortest_s` to three times as long.
-// 0: none.
+// If `shortest_s` is 0, the result is 0: no limit.
 int limit_of(int i, int shortest_s);
 
 // Submits one job, and writes the answer into the plan.
 // It blocks while the service is down. After a refusal, `error` is set and `id` is empty.
 void submit(Door& door, JobPlan& plan);
 
-// Makes the load. For each team, one thread submits jobs and one creates pods.
+// Makes the load. For each team, one thread submits jobs and one creates pods. Threads: one calls
+// start() and join(); any may call the other functions.
 class Load {
  public:
   // `pods_each`: the number of pods for each team. `limit_s`: the shortest time limit of the pods;

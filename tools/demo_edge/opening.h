@@ -1,4 +1,5 @@
-// The first admission reviews that the demo sends, one of each kind, with the expected answers.
+// The first admission reviews that the demo sends to the service's webhook, one of each kind, with
+// the expected answers; and the function that prints the demo's lines.
 #pragma once
 
 #include <string>

@@ -1,5 +1,6 @@
 // Makes pods as users write them, the AdmissionReviews that a kube-apiserver sends for them, and
 // the pods that the kube-apiserver stores.
+// Threads: any; pure functions.
 #pragma once
 
 #include <nlohmann/json.hpp>
@@ -11,8 +12,8 @@
 
 namespace subak::demo {
 
-// The pod that a user wants. It has one container, which requests `amount` of `resource`, `cores`
-// CPUs, and 8 GiB for each core.
+// The pod that a user wants, before it exists. It has one container, which requests `amount` of
+// `resource`, `cores` CPUs, and 8 GiB for each core.
 struct PodWish {
   std::string ns, name, user;
   std::string resource = "nvidia.com/gpu";  // empty: no GPU

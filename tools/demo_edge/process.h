@@ -1,6 +1,6 @@
-// The service as a child process. The kernel ends the child when the thread that started it ends,
-// so that a demo that dies leaves no process behind. So start it from a thread that lives as long
-// as the demo.
+// Runs the service (`subakd`) as a child process. The kernel ends the child when the thread that
+// started it ends, so that a demo that dies leaves no process behind. So start it from a thread
+// that lives as long as the demo.
 #pragma once
 
 #include <sys/types.h>

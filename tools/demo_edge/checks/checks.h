@@ -1,5 +1,7 @@
-// The checks at the end of the demo. They compare the service's answers with the edge's own
-// records, never with earlier answers of the service.
+// The checks at the end of the demo (`make demo`). They compare the service's answers with the
+// records of the simulated cluster (tools/demo_edge/edge.h), never with earlier answers of the
+// service.
+// Threads: one; the demo's main thread.
 #pragma once
 
 #include <cstdint>
@@ -34,11 +36,12 @@ struct Story {
   std::vector<JobPlan> jobs;
   // The edge's own counts.
   Edge::Counts counts;
-  // By pod key: the job for which the pod was asked to give its GPUs back.
+  // By pod key (Pod::key): the job for which the pod was asked to give its GPUs back.
   std::map<std::string, std::string> told;
   // Job ids; empty: there is none.
   std::string rack_job, cancelled_job;
-  // Faults that edge and load found. If there is one, the demo fails.
+  // Faults that the edge and the load (tools/demo_edge/load.h) found. If there is one, the demo
+  // fails.
   std::vector<std::string> complaints;
 
   // Returns the plan of the pod's job; nullptr for pods that came through the webhook.
@@ -58,8 +61,8 @@ struct Story {
 
 // sweep.cc: replays the edge's history, one opened gate and one ended pod at a time.
 // At each instant, it checks that no GPU is used twice, and that no node, slice or limit of a team
-// is exceeded. It also checks that the rack job is inside one clique. Each whole-GPU pod must have
-// as many GPUs as it asked for.
+// is exceeded. It also checks that the rack job, which needs a whole NVLink rack, is inside one
+// clique. Each whole-GPU pod must have as many GPUs as it asked for.
 void check_placement(const Story& story, Checks& out);
 
 // Figures from the service's ledger.
@@ -79,12 +82,13 @@ struct Books {
 // makes the service verify its ledger. If a call fails, its figures stay empty, so the checks fail.
 Books check_books(const Story& story, Door& door, Checks& out);
 
-// claims.cc: checks that each claim survived the kills of the service, and that each victim was
-// told for which job it ends. It reads the victims from the service, after all jobs have ended.
+// claims.cc: checks the claims, by which a job within its quota gets GPUs of other jobs, the
+// victims. Each claim must have survived the kills of the service, and each victim must know for
+// which job it ends. It reads the victims from the service, after all jobs have ended.
 void check_claims(const Story& story, const ClaimStory& claims, Door& door, Checks& out);
 
 // shares.cc
-// The usage of one team. The parts are from 0 to 1.
+// The usage of one team, from share_lines(). The parts are from 0 to 1.
 struct ShareLine {
   // The team's index in teams().
   std::size_t team = 0;
@@ -101,7 +105,7 @@ struct ShareLine {
 // Returns one line for each team. The entitled parts are max-min fair by the teams' shares, and no
 // team is above its limit.
 std::vector<ShareLine> share_lines(const Story& story);
-// Checks that each team received its part, with a tolerance of 10 points.
+// Checks that each team received its part, with a tolerance of 10 percentage points.
 // `stalled_ms`: how long the machine stood still. After a stall, it does not check the parts.
 void check_shares(const std::vector<ShareLine>& lines, std::int64_t stalled_ms, Checks& out);
 

@@ -1,4 +1,5 @@
-// The table at the end of the demo.
+// Prints the table at the end of the demo (`make demo`).
+// Threads: one; the demo's main thread.
 #pragma once
 
 #include <vector>
@@ -7,7 +8,8 @@
 
 namespace subak::demo {
 
-// The longest times of a restart, in ms, and the numbers of repeated calls.
+// The restarts of the service during the demo: their longest times in ms, and the numbers of
+// repeated calls.
 struct Restart {
   // The number of restarts.
   int kills = 0;
