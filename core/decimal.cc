@@ -13,6 +13,11 @@ Error amount_error(std::string_view field, std::string_view text) {
           "want a number of GPUs >= 0 with at most three decimals, e.g. 16 or 0.5"};
 }
 
+Error too_much(std::string_view field, std::string_view text) {
+  return {ErrorCode::kInvalid, std::string(field), std::string(text),
+          "want at most " + format_milligpu(limits::kMaxMilliGpu) + " GPUs"};
+}
+
 }  // namespace
 
 Result<MilliGpu> parse_milligpu(std::string_view text, std::string_view field) {
@@ -23,17 +28,19 @@ Result<MilliGpu> parse_milligpu(std::string_view text, std::string_view field) {
       !whole.empty() && rest.size() <= 3 && (dot == std::string_view::npos || !rest.empty());
   std::int64_t units = 0;
   const auto [end, ec] = std::from_chars(whole.data(), whole.data() + whole.size(), units);
-  if (!shape_ok || ec != std::errc() || end != whole.data() + whole.size() || whole[0] == '-' ||
-      units > limits::kMaxMilliGpu / kMilliPerGpu) {
-    return amount_error(field, text);
-  }
+  const bool digits = end == whole.data() + whole.size() && ec != std::errc::invalid_argument;
+  if (!shape_ok || !digits || whole[0] == '-') return amount_error(field, text);
+  if (ec != std::errc()) return too_much(field, text);
   std::int64_t milli = 0;
   for (std::size_t i = 0; i < 3; ++i) {
     const char c = i < rest.size() ? rest[i] : '0';
     if (c < '0' || c > '9') return amount_error(field, text);
     milli = milli * 10 + (c - '0');
   }
-  return units * kMilliPerGpu + milli;
+  if (units > limits::kMaxMilliGpu / kMilliPerGpu) return too_much(field, text);
+  const MilliGpu amount = units * kMilliPerGpu + milli;
+  if (amount > limits::kMaxMilliGpu) return too_much(field, text);
+  return amount;
 }
 
 std::string format_milligpu(MilliGpu amount) {

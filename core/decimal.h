@@ -13,8 +13,7 @@
 namespace subak {
 
 // Reads "16", "0.5", "2.125" as milli-GPU. The text needs a digit before the point. The text has at
-// most three decimals, no sign and no exponent. The number before the point is at most
-// limits::kMaxMilliGpu / 1000.
+// most three decimals, no sign and no exponent. The amount is at most limits::kMaxMilliGpu.
 Result<MilliGpu> parse_milligpu(std::string_view text, std::string_view field);
 
 // Formats 16'000 as "16" and 500 as "0.5". A negative amount has a "-" in front.
