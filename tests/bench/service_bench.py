@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """The real service beside what the same machine can do at best: admission, submission, restart, memory.
 
-Usage: service_bench.py BIN_DIR WORK_DIR [PART...]     admission, submissions, restart; or postgres
+Usage: service_bench.py BIN_DIR WORK_DIR [PART...]     admission, submissions, viewers, restart; or postgres
 
 Prints one JSON row a line (tests/bench/row.h); details go to stderr. Everything that it writes is below
 WORK_DIR. A part that fails does not keep the others from running; the exit is 1 then. SUBAK_BENCH_JOBS and
@@ -29,6 +29,7 @@ TICK_S = 1 / os.sysconf("SC_CLK_TCK")
 PORTS = ("--listen-webhook", "127.0.0.1:0", "--listen-grpc", "127.0.0.1:0", "--listen-http", "127.0.0.1:0")
 REVIEW_BYTES = 12_300
 CONNECTIONS = 16
+VIEWERS = 200
 START_S = 600
 CONFIG = """apiVersion: subak.gpu/v1
 kind: Configuration
@@ -70,7 +71,7 @@ def run_json(*command):
 
 
 class Service:
-    def __init__(self, bench, state, database=None):
+    def __init__(self, bench, state, database=None, flags=()):
         """`state`: a folder of its own, with the store unless that is a database, whose address is given then."""
         os.makedirs(state, exist_ok=True)
         store = ["--state", os.path.join(state, "subak.db")]
@@ -82,7 +83,7 @@ class Service:
         begin = time.monotonic()
         with open(os.path.join(state, "log"), "a", encoding="utf-8") as log:
             self.child = bench.start(
-                [bench.tool("subakd"), "--config", config, *store, *PORTS], stderr=log, cwd=state)
+                [bench.tool("subakd"), "--config", config, *store, *PORTS, *flags], stderr=log, cwd=state)
         # In another folder an earlier service may have noted what its database had, and this one would wait for that.
         given_up = threading.Timer(START_S, self.child.kill)
         given_up.start()
@@ -313,6 +314,37 @@ class Bench:
         self.submit_to_file("submit", (64, 1), 200_000)
         row("service_job_bytes", self.submit_to_file("submit_batch", (4, 100), 800_000), "bytes", None, None, None)
 
+    def viewers(self):
+        """Submissions while 200 browsers show the overview, beside submissions without them, in turns."""
+        tokens, jobs = os.path.join(self.work, "tokens"), 60_000
+        with open(tokens, "w", encoding="utf-8") as f:
+            f.writelines(f"viewer-secret-{i:06} viewer viewer-{i}\n" for i in range(VIEWERS))
+        sock = os.path.join(self.work, "sock")  # submits without a token
+        service = Service(self, self.state("viewers"), flags=("--tokens", tokens, "--grpc-socket", sock))
+        service.ports["grpc"] = "unix:" + sock
+        self.set_up(service)
+        self.load(service.pid, service.ports["grpc"], (64, 1), jobs // 20, 0)
+        script = os.path.join(os.path.dirname(os.path.abspath(__file__)), "viewers_load.py")
+        rates, passes, first = {0: [], VIEWERS: []}, {0: [], VIEWERS: []}, jobs
+        for viewers in (0, VIEWERS, 0, VIEWERS, 0):
+            load = self.start([sys.executable, script, service.ports["http"], str(viewers)], stdin=subprocess.PIPE)
+            time.sleep(2)
+            before = histogram(service.metrics(), "subak_scheduling_pass_seconds")
+            rate, us, clients_us = self.load(service.pid, service.ports["grpc"], (64, 1), jobs, first)
+            after = histogram(service.metrics(), "subak_scheduling_pass_seconds")
+            seen = json.loads(load.communicate("", timeout=60)[0])
+            first += jobs
+            rates[viewers].append(rate)
+            passes[viewers].append((after[1] - before[1]) / max(1, after[0] - before[0]) * 1e6)
+            say(f"viewers: {viewers}: {rate:.0f} jobs/s at {us:.1f} us of CPU and {clients_us:.1f} of the clients, mean "
+                f"pass {passes[viewers][-1]:.0f} us; {seen}")
+            if viewers and (seen["ended"] or not seen["answers"]):
+                raise SystemExit("service_bench: a viewer lost its stream, or saw nothing")
+        service.end()
+        with_them, without = (sorted(rates[n])[len(rates[n]) // 2] for n in (VIEWERS, 0))
+        row("submit_viewers_ratio", with_them, "jobs/s", without, with_them / without,
+            f"the same service and load without the {VIEWERS} browsers")
+
     def postgres(self):
         """Submissions with the state in a database, whose files are where those of the others are."""
         jobs = 100_000
@@ -377,7 +409,7 @@ class Bench:
 
 def main():
     failed = False
-    for part in sys.argv[3:] or ["admission", "submissions", "restart"]:
+    for part in sys.argv[3:] or ["admission", "submissions", "viewers", "restart"]:
         bench = Bench(sys.argv[1], sys.argv[2])
         try:
             getattr(bench, part)()
