@@ -34,7 +34,7 @@ everything: setup
 run: build  ## the service in the foreground, state under var/
 	build/bin/subakd $(ARGS)
 
-demo: setup-run  ## two minutes of the real service with a bundled fleet; exit 0 only if every figure holds
+demo: setup-run  ## a minute of the real service with a bundled fleet; exit 0 only if every figure holds
 	@tools/build subakd subak-demo
 	@tools/demo
 
