@@ -147,8 +147,10 @@ def run(tree):
         text = tree.text(path)
         if text.count("\n") > _MOST_LINES:
             yield f"{path}: {text.count(chr(10))} lines, at most {_MOST_LINES}"
+        if not text.startswith("# "):
+            yield f"{path}: wants a heading in its first line, such as \"# {room}: ...\""
         want = uses_line(graph[room])
-        said = _USES.search(text)
+        said = _USES.search(text)  # all after it is compared too
         if not said or " ".join(text[said.start() :].split()) != want:
             yield f"{path}: wants \"{want}\": rooms.py --write"
     if os.path.isfile(os.path.join(tree.root, DRAWING)):

@@ -241,8 +241,12 @@ class Rooms(unittest.TestCase):
         self.assertEqual(complaints("rooms", {**self.CODE, **fine}), [])
         wrong = {**fine, "queue/README.md": "# q\n\nUses: `core`, `model`\n"}
         self.assertEqual(len(complaints("rooms", {**self.CODE, **wrong})), 1)
+        twice = {**fine, "queue/README.md": "# q\n\nUses: `core`\n\nUses: `core`\n"}
+        self.assertEqual(len(complaints("rooms", {**self.CODE, **twice})), 1)
+        no_heading = {**fine, "queue/README.md": "#q\n\nUses: `core`\n"}
+        self.assertEqual(len(complaints("rooms", {**self.CODE, **no_heading})), 1)
         self.assertEqual(len(complaints("rooms", self.CODE)), 2)
-        long = {**fine, "core/README.md": "x\n" * 10 + "Uses: nothing of this tree\n"}
+        long = {**fine, "core/README.md": "# x\n" * 10 + "Uses: nothing of this tree\n"}
         self.assertEqual(len(complaints("rooms", {**self.CODE, **long})), 1)
 
     def test_no_circle(self):
