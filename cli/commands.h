@@ -21,6 +21,8 @@ void add_claims(Command root);
 void add_why(Command root, Program program);
 void add_plan(Command root);
 void add_cluster(Command root);
+// Adds `subak cluster map`.
+void add_cluster_map(Command cluster);
 void add_usage(Command root);
 void add_audit(Command root);
 void add_policy(Command root);

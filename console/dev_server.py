@@ -26,7 +26,7 @@ from google.protobuf import descriptor_pb2, descriptor_pool, json_format, messag
 READS = {
     "JobService": ("GetJob", "ListJobs", "ListQueue", "ListClaims", "ExplainJob", "GetJobHistory"),
     "AccountService": ("GetAccount", "ListAccounts", "GetAccountHistory", "ListShares", "ListBudgets"),
-    "ClusterService": ("ListClusters", "ListNodes", "ListDomains", "ListMigSlices", "GetPlan"),
+    "ClusterService": ("ListClusters", "ListNodes", "GetFleetMap", "ListDomains", "ListMigSlices", "GetPlan"),
     "UsageService": ("ReportUsage", "ListLedger", "VerifyUsage", "GetUsageHistory"),
     "AdminService": ("GetStatus", "ListAudit", "GetPolicy"),
 }
@@ -63,8 +63,8 @@ class Api:
                 self.pool.Add(file)
         self.factory = message_factory.MessageFactory(self.pool)
 
-    def call(self, service, method, body):
-        """Returns (HTTP status, headers, JSON bytes)."""
+    def call(self, service, method, body, at=None):
+        """Returns (HTTP status, headers, JSON bytes). `at`: the earlier moment to show; None: the present."""
         if method not in READS.get(service, ()):
             return problem("unimplemented", f"/subak.v1.{service}/{method} is not a read that browsers may call")
         found = self.pool.FindServiceByName(f"subak.v1.{service}").methods_by_name.get(method)
@@ -80,10 +80,10 @@ class Api:
             f"/subak.v1.{service}/{method}", request_serializer=lambda m: m.SerializeToString(), response_deserializer=answer_of
         )
         try:
-            answer, call = run.with_call(request, timeout=CALL_SECONDS)
+            answer, call = run.with_call(request, timeout=CALL_SECONDS, metadata=[("subak-at", at)] if at else None)
         except grpc.RpcError as error:
             return problem(error.code().name.lower(), error.details())
-        headers = {key: value for key, value in call.trailing_metadata() if key == "subak-sequence"}
+        headers = {key: value for key, value in call.trailing_metadata() if key in ("subak-sequence", "subak-time")}
         text = json_format.MessageToJson(answer, indent=None, descriptor_pool=self.pool)
         return 200, headers, text.encode()
 
@@ -119,7 +119,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
             self.answer(404, {"Content-Type": "text/plain"}, b"no such call\n")
             return
         body = self.rfile.read(length)
-        status, headers, text = self.api.call(parts[1].removeprefix("subak.v1."), parts[2], body)
+        status, headers, text = self.api.call(parts[1].removeprefix("subak.v1."), parts[2], body, self.headers.get("Subak-At"))
         self.answer(status, {"Content-Type": "application/json", **headers}, text)
 
     def do_GET(self):

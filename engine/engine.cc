@@ -25,6 +25,7 @@
 #include "engine/forecast/dry_run.h"
 #include "engine/forecast/run_times.h"
 #include "engine/forecast/shadow_queue.h"
+#include "engine/map/fleet_map.h"
 #include "engine/plan/plan.h"
 #include "engine/state/observed/observed.h"
 #include "engine/state/snapshot.h"
@@ -139,7 +140,7 @@ void Engine::check_invariants() const {
   impl_->state.check();
   impl_->observed.check(impl_->state.clusters());
   impl_->search.check_invariants();
-  must(residual(now()).is_zero(), "the bill closes");
+  must(residual_of(bill(now())).is_zero(), "the bill closes");
 }
 
 // --- reads ---------------------------------------------------------------------------------------
@@ -188,14 +189,6 @@ std::vector<AccountRow> Engine::account_rows(TimeMs t) const {
 std::vector<OpenUsage> Engine::open_usage() const { return derive::open_usage(impl_->state); }
 std::vector<NodeBill> Engine::bill(TimeMs t) const { return derive::bill(impl_->state, t); }
 
-GpuTime Engine::residual(TimeMs t) const {
-  GpuTime sum;
-  for (const NodeBill& b : bill(t)) {
-    sum += b.residual < GpuTime() ? GpuTime() - b.residual : b.residual;
-  }
-  return sum;
-}
-
 std::optional<JobRow> Engine::job(JobId id, bool with_pods) const {
   const state::Job* const job = impl_->state.jobs().find(id);
   if (job == nullptr) return std::nullopt;
@@ -216,6 +209,10 @@ void Engine::copy_queue(QueueCopy& into) const { derive::copy_queue(impl_->state
 
 FleetPlan Engine::plan(const PlanAsked& asked, const Forecast& forecast, TimeMs t) const {
   return derive::plan(impl_->state, asked, forecast, t);
+}
+
+FleetMap Engine::fleet_map(ClusterId cluster) const {
+  return derive::fleet_map(impl_->state, cluster);
 }
 
 namespace {

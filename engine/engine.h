@@ -42,6 +42,7 @@
 #include "core/ids.h"
 #include "core/reason.h"
 #include "engine/answers/answers.h"
+#include "engine/answers/fleet_map.h"
 #include "engine/answers/growth.h"
 #include "engine/answers/plan.h"
 #include "engine/answers/queue_snapshot.h"
@@ -157,6 +158,9 @@ class Engine {
   // Returns the timeline of the fleet (engine/answers/plan.h) from `t` on. `t` must not be before
   // now(). O(jobs + nodes).
   FleetPlan plan(const PlanAsked& asked, const Forecast& forecast, TimeMs t) const;
+  // Returns each GPU of the cluster with its state and its job (engine/answers/fleet_map.h). The
+  // cluster must exist. O(GPUs + nodes log nodes).
+  FleetMap fleet_map(ClusterId cluster) const;
   // queue() and queue_order() return the first `most` jobs in the order in which the next pass
   // would take them if every job fitted. With `as_if`, the order follows from other rules or
   // shares.
@@ -213,9 +217,6 @@ class Engine {
   // Returns the bill of every present node, by cluster and name. `t` must not be before the last
   // change of any node. O(nodes + pods that hold GPUs).
   std::vector<NodeBill> bill(TimeMs t) const;
-  // Returns the sum of the absolute residuals of all nodes of bill(). It is zero unless there is a
-  // bug.
-  GpuTime residual(TimeMs t) const;
   // Returns the number of jobs that have not ended plus the number of nodes.
   std::size_t live_size() const;
   // Returns the number of jobs in the state. Ended jobs count only while the engine remembers them.

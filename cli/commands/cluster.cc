@@ -304,6 +304,7 @@ void add_cluster(Command root) {
       cluster, "nodes", "nodes with their GPUs, and how many GPUs are in use",
       "ClusterService/ListNodes", [](auto& a) { return a.mutable_nodes(); }, node_table,
       say_contradictions, Shows::kAnyMoment);
+  add_cluster_map(cluster);
   add_pages<v1::ListDomainsRequest, v1::ListDomainsResponse>(
       cluster, "domains", "NVLink domains and their GPUs", "ClusterService/ListDomains",
       [](auto& a) { return a.mutable_domains(); }, domain_table);

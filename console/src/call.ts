@@ -1,10 +1,13 @@
 // Calls of the service: POST /subak.v1.SERVICE/METHOD with proto3 JSON, as Connect's unary calls.
 import type { Methods } from "subak-api";
+import { momentOf } from "./route";
 
-// An answer, and the number of the last fact that it includes.
+// An answer, and the number of the last fact that it includes. `moment`: the earlier moment that it
+// shows, in ms since 1970.
 export interface Answer<T> {
   value: T;
   sequence: number | undefined;
+  moment?: number;
 }
 
 // A refusal by the service, or a call that did not reach it.
@@ -33,16 +36,18 @@ async function problem(reply: Response): Promise<CallError> {
   }
 }
 
+// `at`: the earlier moment to show; "": the present.
 export async function call<M extends keyof Methods>(
   method: M,
   request: Methods[M][0],
   signal?: AbortSignal,
+  at = momentOf(),
 ): Promise<Answer<Methods[M][1]>> {
   let reply: Response;
   try {
     reply = await fetch("/subak.v1." + method, {
       method: "POST",
-      headers: { "Content-Type": "application/json", "Connect-Protocol-Version": "1" },
+      headers: { "Content-Type": "application/json", "Connect-Protocol-Version": "1", ...(at ? { "Subak-At": at } : {}) },
       body: JSON.stringify(request),
       credentials: "same-origin",
       signal,
@@ -53,11 +58,13 @@ export async function call<M extends keyof Methods>(
   }
   if (!reply.ok) throw await problem(reply);
   const sequence = reply.headers.get("subak-sequence");
+  const moment = reply.headers.get("subak-time");
   const text = await reply.text();
   received += text.length;
   return {
     value: JSON.parse(text) as Methods[M][1],
     sequence: sequence === null ? undefined : Number(sequence),
+    moment: moment === null ? undefined : Number(moment),
   };
 }
 
@@ -70,17 +77,20 @@ export async function pages<M extends keyof Methods>(
   most: number,
   rows: (page: Methods[M][1]) => unknown[] | undefined,
   signal?: AbortSignal,
+  at = momentOf(),
 ): Promise<Answer<{ all: Methods[M][1][]; more: boolean }>> {
   const all: Methods[M][1][] = [];
   let token = "";
   let had = 0;
   let sequence: number | undefined;
+  let moment: number | undefined;
   do {
-    const answer = await call(method, { ...request, pageToken: token }, signal);
+    const answer = await call(method, { ...request, pageToken: token }, signal, at);
     all.push(answer.value);
     had += rows(answer.value)?.length ?? 0;
     sequence ??= answer.sequence;
+    moment ??= answer.moment;
     token = (answer.value as Paged<Methods[M][1]>).nextPageToken ?? "";
   } while (token && had < most);
-  return { value: { all, more: token !== "" }, sequence };
+  return { value: { all, more: token !== "" }, sequence, moment };
 }

@@ -1,16 +1,11 @@
-// The fleet as nested boxes: cluster, superpod, block, rack, NVLink domain and node. Positions are
-// in units of the map; the view scales and moves it.
-import type { Node } from "subak-api";
-import { int } from "./text";
-
-export type NodeState = "ready" | "drained" | "unfit";
+// The fleet as nested boxes: cluster, product, superpod, block, rack, NVLink domain and node.
+// Positions are in units of the map; the view scales and moves it.
+import { Fleet, MapNode } from "./fleet_map";
 
 export interface Leaf {
   kind: "node";
-  node: Node;
-  state: NodeState;
-  // True: GPUs of the node are reserved for a job that waits.
-  reserved: boolean;
+  node: MapNode;
+  fleet: Fleet;
   x: number;
   y: number;
   width: number;
@@ -19,13 +14,14 @@ export interface Leaf {
 
 export interface Group {
   kind: "group";
-  // "cluster demo", "rack r1", "domain 5f1d…".
+  // "cluster", "rack", "domain" ..., and the name.
   level: string;
   name: string;
   children: (Group | Leaf)[];
   nodes: number;
+  // milli-GPU
   installed: number;
-  allocated: number;
+  held: number;
   x: number;
   y: number;
   width: number;
@@ -38,40 +34,34 @@ const HEAD = 14; // room for a node's name
 const TITLE = 20; // room for a group's name
 const SLACK = 1.15; // rows are never quite full
 const EMPTY_COSTS = 1.2; // of an empty place, against a shape that is too wide or too high
-const LEVELS = ["rack", "block", "superpod", "level 4"];
 
-export function stateOf(node: Node): NodeState {
-  const spec = node.spec;
-  if (node.drained || spec?.unschedulable) return "drained";
-  if (spec?.notReady || spec?.unfit || spec?.contradicts || spec?.gpusUnknown) return "unfit";
-  return "ready";
-}
+// The cells of a node lie in rows of this length.
+export const columnsOf = (cells: number): number => (cells <= 4 ? Math.max(1, cells) : cells <= 16 ? Math.ceil(cells / 2) : 8);
 
-// The groups of a node from the outside to the inside.
-function path(node: Node): [string, string][] {
-  const levels = node.spec?.levels?.length ? node.spec.levels : node.spec?.rack ? [node.spec.rack] : [];
-  const groups: [string, string][] = [["cluster", node.cluster ?? ""]];
-  groups.push(["product", node.spec?.product || "no GPUs"]);
-  for (let i = levels.length - 1; i >= 0; i -= 1) if (levels[i]) groups.push([LEVELS[i] ?? "level", levels[i]]);
-  if (node.spec?.clique && node.spec.clique !== levels[0]) groups.push(["domain", node.spec.clique]);
-  return groups;
-}
-
-// The GPU cells of a node lie in rows of this length.
-export const columnsOf = (gpus: number): number => (gpus <= 4 ? Math.max(1, gpus) : gpus <= 16 ? Math.ceil(gpus / 2) : 8);
-
-function leafOf(node: Node, reserved: boolean): Leaf {
-  const gpus = Math.max(1, int(node.spec?.gpus));
-  const columns = columnsOf(gpus);
+// The box of a cell in its node.
+export function cellBox(leaf: Leaf, cell: number): { x: number; y: number; width: number; height: number } {
+  const columns = columnsOf(leaf.node.cells);
+  const index = cell - leaf.node.first;
   return {
-    kind: "node", node, state: stateOf(node), reserved, x: 0, y: 0,
+    x: leaf.x + PAD + (index % columns) * CELL,
+    y: leaf.y + HEAD + Math.floor(index / columns) * CELL,
+    width: CELL,
+    height: CELL,
+  };
+}
+
+function leafOf(node: MapNode, fleet: Fleet): Leaf {
+  const cells = Math.max(1, node.cells);
+  const columns = columnsOf(cells);
+  return {
+    kind: "node", node, fleet, x: 0, y: 0,
     width: Math.max(columns, 4) * CELL + 2 * PAD,
-    height: Math.ceil(gpus / columns) * CELL + HEAD + PAD,
+    height: Math.ceil(cells / columns) * CELL + HEAD + PAD,
   };
 }
 
 function newGroup(level: string, name: string): Group {
-  return { kind: "group", level, name, children: [], nodes: 0, installed: 0, allocated: 0, x: 0, y: 0, width: 0, height: 0 };
+  return { kind: "group", level, name, children: [], nodes: 0, installed: 0, held: 0, x: 0, y: 0, width: 0, height: 0 };
 }
 
 // For children of one size: the width of a row that leaves few places empty and comes near `aspect`.
@@ -126,24 +116,26 @@ function settle(group: Group, x: number, y: number): void {
   }
 }
 
-// Puts the nodes into their groups. `reserved` has the names of nodes with reserved GPUs.
-export function buildFleet(nodes: Node[], reserved: Set<string>, aspect: number): Group {
+// Puts the nodes into their groups.
+export function buildFleet(fleets: Fleet[], aspect: number): Group {
   const root = newGroup("fleet", "");
   const known = new Map<string, Group>();
-  for (const node of nodes) {
-    let at = root;
-    let key = "";
-    for (const [level, name] of path(node)) {
-      key += `\n${level}\t${name}`;
-      let group = known.get(key);
-      if (!group) {
-        group = newGroup(level, name);
-        known.set(key, group);
-        at.children.push(group);
+  for (const fleet of fleets) {
+    for (const node of fleet.nodes) {
+      let at = root;
+      let key = "";
+      for (const [level, name] of [["cluster", node.cluster], ...node.areas]) {
+        key += `\n${level}\t${name}`;
+        let group = known.get(key);
+        if (!group) {
+          group = newGroup(level, name || "no GPUs");
+          known.set(key, group);
+          at.children.push(group);
+        }
+        at = group;
       }
-      at = group;
+      at.children.push(leafOf(node, fleet));
     }
-    at.children.push(leafOf(node, reserved.has(node.spec?.name ?? "")));
   }
   count(root);
   if (root.children.length) {
@@ -157,30 +149,18 @@ function count(group: Group): void {
   for (const child of group.children) {
     if (child.kind === "group") count(child);
     group.nodes += child.kind === "group" ? child.nodes : 1;
-    group.installed += child.kind === "group" ? child.installed : int(child.node.installedMilligpu);
-    group.allocated += child.kind === "group" ? child.allocated : int(child.node.allocatedMilligpu);
+    group.installed += child.kind === "group" ? child.installed : child.node.gpus * 1000;
+    group.held += child.kind === "group" ? child.held : child.node.held;
   }
 }
 
-// The state of each GPU cell of a node. GPUs are counted, not numbered: the cells in use come first.
-export function cellsOf(leaf: Leaf): ("runs" | "part" | "idle" | "free" | "closed")[] {
-  const gpus = int(leaf.node.spec?.gpus);
-  const used = int(leaf.node.allocatedMilligpu) / 1000;
-  const closed = (int(leaf.node.unusableMilligpu) + int(leaf.node.strandedMilligpu)) / 1000;
-  return Array.from({ length: gpus }, (_, i) => {
-    if (i + 1 <= used) return "runs";
-    if (i < used) return "part";
-    if (i >= gpus - closed) return "closed";
-    return leaf.reserved ? "idle" : "free";
-  });
-}
-
-export function findLeaf(group: Group, name: string): Leaf | undefined {
+// Returns all nodes in the order of the map.
+export function leavesOf(group: Group, out: Leaf[] = []): Leaf[] {
   for (const child of group.children) {
-    const found = child.kind === "group" ? findLeaf(child, name) : child.node.spec?.name === name ? child : undefined;
-    if (found) return found;
+    if (child.kind === "group") leavesOf(child, out);
+    else out.push(child);
   }
-  return undefined;
+  return out;
 }
 
 // Returns the groups and the node at a point, from the outside to the inside.
@@ -190,4 +170,12 @@ export function hit(group: Group, x: number, y: number): (Group | Leaf)[] {
     return [child, ...(child.kind === "group" ? hit(child, x, y) : [])];
   }
   return [];
+}
+
+// Returns the cell of a node at a point. Undefined: there is none.
+export function cellAt(leaf: Leaf, x: number, y: number): number | undefined {
+  const columns = columnsOf(leaf.node.cells);
+  const [column, row] = [Math.floor((x - leaf.x - PAD) / CELL), Math.floor((y - leaf.y - HEAD) / CELL)];
+  const index = row * columns + column;
+  return column < 0 || row < 0 || column >= columns || index >= leaf.node.cells ? undefined : leaf.node.first + index;
 }

@@ -28,6 +28,8 @@ const LIST: [string, string][] = [
   ["Page Up, Page Down, Home, End", "ten rows, the first and the last row"],
   ["a", "in a job: find changes that would start it sooner"],
   ["+, −, arrows, 0", "in the map and the plan: nearer, farther, move, all of it"],
+  ["j, k, Page Down, Page Up", "in the map: the next or previous GPU or node; Enter opens its job"],
+  ["m", "show an earlier moment"],
   ["r", "read again now"],
   ["c", "colours: as the system has them, light or dark"],
   ["Esc", "close this list, or leave the search"],

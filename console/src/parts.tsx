@@ -3,8 +3,9 @@ import { ReactNode, useEffect, useRef, useState, useSyncExternalStore } from "re
 import type { ExpectedStart, Job, WaitReason } from "subak-api";
 import { CallError } from "./call";
 import { liveState, onLiveState } from "./live";
+import { MomentBar } from "./moment";
 import type { Read } from "./read";
-import { href, teamHref } from "./route";
+import { href, momentOf, teamHref } from "./route";
 import { clock, day, gpus, instant, int, owner, relative, shown, time, word } from "./text";
 
 // A name that a person chose. It shows as what it is, and cannot turn around the text beside it.
@@ -138,13 +139,14 @@ export function Command({ text }: { text: string }) {
   );
 }
 
-export function useNow(): number {
+// Returns the time that a view shows as now: that of the earlier moment that it has read, or the browser's.
+export function useNow(read?: Read<unknown>): number {
   const [now, setNow] = useState(Date.now());
   useEffect(() => {
     const timer = window.setInterval(() => setNow(Date.now()), 1000);
     return () => window.clearInterval(timer);
   }, []);
-  return now;
+  return read?.moment ?? now;
 }
 
 export function useMedia(query: string): boolean {
@@ -179,15 +181,15 @@ const OLD_MS = 15_000; // a view that is not read again for so long says so
 function AsOf({ read, at, once }: { read: Read<unknown>; at?: string; once?: boolean }) {
   const live = useSyncExternalStore(onLiveState, liveState);
   const now = useNow();
-  const ms = instant(at) ?? read.at;
+  const ms = read.moment ?? instant(at) ?? read.at;
   if (ms === undefined) return <span>Reading …</span>;
   const age = now - (read.at ?? now);
-  const how = once ? "" : live === "live" ? ", live" : ", read every 5 s";
+  const how = once || read.moment !== undefined ? "" : live === "live" ? ", live" : ", read every 5 s";
   return (
     <span>
       As of <time dateTime={new Date(ms).toISOString()}>{`${day(ms)} ${clock(ms)} UTC`}</time>
       {read.sequence === undefined ? "" : `, fact ${read.sequence}`}
-      {age > OLD_MS && !once ? `, read ${relative(now - age, now)}` : how}
+      {age > OLD_MS && !once && read.moment === undefined ? `, read ${relative(now - age, now)}` : how}
     </span>
   );
 }
@@ -204,6 +206,7 @@ export function View(props: {
   children: ReactNode;
 }) {
   const { read } = props;
+  const at = momentOf();
   useEffect(() => {
     document.title = `${props.name} · Subak`;
   }, [props.name]);
@@ -213,9 +216,10 @@ export function View(props: {
         <h1 tabIndex={-1}>{props.title}</h1>
         <p className="as-of">
           <AsOf read={read} at={props.at} once={props.once} />
-          <Command text={props.command} />
+          <Command text={props.command + (at ? ` --at ${at}` : "")} />
         </p>
       </div>
+      <MomentBar at={at} read={read} />
       {read.error ? <Problem error={read.error} old={read.value !== undefined} /> : null}
       {props.children}
     </>

@@ -2,11 +2,14 @@
 import { useEffect, useRef, useState } from "react";
 import { Answer, CallError, receivedInAll } from "./call";
 import { onNews } from "./live";
+import { useRoute } from "./route";
 
 export interface Read<T> {
   // The last good answer. It stays while a later read fails.
   value?: T;
   sequence?: number;
+  // The earlier moment that the answer shows. Unset: it shows the present.
+  moment?: number;
   // When the answer came, by the browser's clock.
   at?: number;
   // Why the last read failed. Unset: it succeeded.
@@ -20,13 +23,17 @@ function asError(error: unknown): CallError {
 // The most that a view reads in a second, on average: after a large answer it waits longer.
 const LETTERS_PER_MS = 150;
 
-// Calls `load` now, whenever `key` changes, and (with `live`) when there is news. While one read
-// runs, no other begins; news meanwhile leads to one more read.
+// Calls `load` now, whenever `subject` or the moment of the address changes, and (with `wantsNews`) when there is
+// news. An earlier moment has no news. While one read runs, no other begins; news meanwhile leads to one
+// more read.
 export function useRead<T>(
-  key: string,
+  subject: string,
   load: (signal: AbortSignal) => Promise<Answer<T>>,
-  live = true,
+  wantsNews = true,
 ): Read<T> {
+  const at = useRoute().query.get("at") ?? "";
+  const key = `${subject} @${at}`;
+  const live = wantsNews && !at;
   const [read, setRead] = useState<{ key: string; read: Read<T> }>({ key, read: {} });
   const loader = useRef(load);
   loader.current = load;

@@ -25,10 +25,14 @@ function decode(part: string): string {
   }
 }
 
-// Returns the address of a view. Empty and undefined values of the query are left out.
+// Returns the earlier moment of the present address: a time, or the number of a fact. "": the present.
+export const momentOf = (): string => present().query.get("at") ?? "";
+
+// Returns the address of a view. Empty and undefined values of the query are left out. The address keeps
+// the moment, unless `query.at` sets another one ("" for the present).
 export function href(path: string[], query: Query = {}): string {
   const search = new URLSearchParams();
-  for (const [key, value] of Object.entries(query)) if (value) search.set(key, value);
+  for (const [key, value] of Object.entries({ ...query, at: query.at ?? momentOf() })) if (value) search.set(key, value);
   const text = search.toString();
   return "/" + path.map(encodeURIComponent).join("/") + (text ? "?" + text : "");
 }

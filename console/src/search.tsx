@@ -15,7 +15,8 @@ const MOST_ROWS = 5000; // rows of each kind that a search looks at
 const MOST_HITS = 8;
 const JOB_ID = /^\d+-\d+$/;
 
-// What a search looks at, of one kind. It is read once and kept for a while.
+// What a search looks at, of one kind. It is read once and kept for a while. It is of the present, even if
+// the view shows an earlier moment.
 interface Source {
   keepMs: number;
   read: () => Promise<{ hits: Hit[]; more: boolean }>;
@@ -26,7 +27,7 @@ interface Source {
 }
 
 async function readAccounts() {
-  const shares = await call("AccountService/ListShares", { pageSize: MOST_ROWS });
+  const shares = await call("AccountService/ListShares", { pageSize: MOST_ROWS }, undefined, "");
   const hits: Hit[] = (shares.value.rows ?? []).map((row) => ({
     kind: row.user ? "user" : "account",
     text: owner(row.account, row.user),
@@ -37,7 +38,7 @@ async function readAccounts() {
 }
 
 async function readJobs() {
-  const jobs = await pages("JobService/ListJobs", { pageSize: 1000 }, MOST_ROWS, (page) => page.jobs);
+  const jobs = await pages("JobService/ListJobs", { pageSize: 1000 }, MOST_ROWS, (page) => page.jobs, undefined, "");
   const hits: Hit[] = jobs.value.all.flatMap((page) => page.jobs ?? []).map((job) => ({
     kind: "job",
     text: job.id ?? "",
@@ -48,11 +49,11 @@ async function readJobs() {
 }
 
 async function readNodes() {
-  const clusters = await call("ClusterService/ListClusters", {});
+  const clusters = await call("ClusterService/ListClusters", {}, undefined, "");
   const hits: Hit[] = [];
   let more = false;
   for (const { name: cluster } of clusters.value.clusters ?? []) {
-    const nodes = await pages("ClusterService/ListNodes", { cluster, pageSize: 1000 }, MOST_ROWS, (page) => page.nodes);
+    const nodes = await pages("ClusterService/ListNodes", { cluster, pageSize: 1000 }, MOST_ROWS, (page) => page.nodes, undefined, "");
     more ||= nodes.value.more;
     for (const node of nodes.value.all.flatMap((page) => page.nodes ?? [])) {
       const name = node.spec?.name ?? "";

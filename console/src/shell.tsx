@@ -2,6 +2,7 @@
 import { useEffect, useRef, useState } from "react";
 import { Help, KeyHandlers, useKeyboard } from "./keys";
 import { readNow } from "./live";
+import { askForMoment, MomentChoice, OnlyPresent, useMomentAsked } from "./moment";
 import { Name } from "./parts";
 import { go, href, Route, useRoute } from "./route";
 import { Search } from "./search";
@@ -24,8 +25,16 @@ const PAGES: [string, string][] = [
   ["audit", "Audit"],
 ];
 
+// The name of a view that needs more than facts, so that no earlier moment of it can be shown.
+function onlyPresent(view: string, subject: string | undefined): string | undefined {
+  if (view === "team" && subject === "month") return "Month";
+  return { plan: "Plan", audit: "Audit" }[view];
+}
+
 function Body({ route }: { route: Route }) {
   const [view, subject] = route.path;
+  const name = onlyPresent(view, subject);
+  if (name && route.query.get("at")) return <OnlyPresent route={route} name={name} />;
   switch (view) {
     case "overview":
       return <Overview />;
@@ -117,13 +126,16 @@ function SignOut() {
 export function Shell() {
   const route = useRoute();
   const [help, setHelp] = useState(false);
+  const [choice, setChoice] = useState(false);
   const [colours, nextColours] = useColours();
   const main = useRef<HTMLElement>(null);
   const search = useRef<HTMLInputElement>(null);
   useFocus(route, main);
+  useMomentAsked(() => setChoice(true));
   const keys: KeyHandlers = {
     "/": () => search.current?.focus(),
     "?": () => setHelp(true),
+    m: askForMoment,
     r: readNow,
     c: nextColours,
     "g o": () => go(href(["overview"])),
@@ -148,6 +160,7 @@ export function Shell() {
         <button type="button" onClick={nextColours} aria-label={`Colours: ${colours}. Change`} className="icon">
           {colours === "auto" ? "◐" : colours === "light" ? "○" : "●"}
         </button>
+        <button type="button" onClick={askForMoment} aria-label="Show an earlier moment" className="icon">↶</button>
         <button type="button" onClick={() => setHelp(true)} aria-label="Keys" className="icon">?</button>
       </header>
       <main id="main" tabIndex={-1} ref={main} className={"view-" + route.path[0]}>
@@ -159,6 +172,7 @@ export function Shell() {
         <button type="button" className="link" onClick={() => setHelp(true)}>Keys</button>
       </footer>
       {help ? <Help close={() => setHelp(false)} /> : null}
+      {choice ? <MomentChoice close={() => setChoice(false)} /> : null}
     </>
   );
 }

@@ -118,6 +118,26 @@ export function relative(ms: number, now: number): string {
   return gap > 0 ? `in ${duration(gap)}` : `${duration(-gap)} ago`;
 }
 
+const AGO: { [unit: string]: number } = { s: 1000, min: 60_000, m: 60_000, h: 3_600_000, d: 86_400_000 };
+
+// Reads a moment that a person typed: the number of a fact, a length of time before `now` ("2h"), or a time
+// in UTC ("2026-03-01 12:00", "12:00" for today). Returns it as the service reads it. Undefined: it is none.
+export function momentFrom(typed: string, now: number): string | undefined {
+  const text = typed.trim();
+  if (/^[1-9]\d{0,15}$/.test(text)) return text;
+  const ago = /^(\d+(?:\.\d+)?) ?(s|min|m|h|d)$/.exec(text);
+  if (ago) return isoText(now - Number(ago[1]) * AGO[ago[2]]);
+  const parts = /^(\d{4}-\d\d-\d\d)?[ T]?(\d\d:\d\d(?::\d\d(?:\.\d{1,3})?)?)?(?: ?(?:UTC|Z))?$/.exec(text);
+  if (!parts || (!parts[1] && !parts[2])) return undefined;
+  const at = Date.parse(`${parts[1] ?? day(now)}T${parts[2] ?? "00:00"}Z`);
+  return Number.isNaN(at) ? undefined : isoText(at);
+}
+
+// Returns an instant as the service reads it: "2026-03-01T12:00:00Z".
+export function isoText(ms: number): string {
+  return new Date(ms).toISOString().replace(".000Z", "Z");
+}
+
 // Turns "JOB_STATE_QUEUED" with the prefix "JOB_STATE_" into "queued".
 export function word(value: string | undefined, prefix: string): string {
   const short = (value ?? "").replace(prefix, "").toLowerCase().replaceAll("_", " ");

@@ -415,6 +415,13 @@ struct NodeBill {
   // parts.
   GpuTime residual;
 };
+// Returns the sum of |residual| over the bills.
+inline GpuTime residual_of(const std::vector<NodeBill>& bills) {
+  GpuTime sum;
+  for (const NodeBill& b : bills)
+    sum += b.residual < GpuTime() ? GpuTime() - b.residual : b.residual;
+  return sum;
+}
 
 // Figures for metrics, which a collector requests. To compute these figures, the engine reads all
 // jobs that wait or hold GPUs.

@@ -199,6 +199,9 @@ struct Fleet::Impl {
   void keep_anew(DomainIndex home);
 };
 
+// Returns the GPUs of the node that no new job may get, because gangs keep them: gangs with
+// exclusive domains, or with spare nodes; nodes.cc.
+GpuMask kept_gpus(const Fleet::Impl& fleet, const NodeState& node);
 // Returns the milli-GPU levels of a node; books.cc.
 NodeLevels levels_of(const NodeState& node, MilliGpu unhealthy_free);
 // Corrects integrals that contain the levels `was` for the time `span`. Afterwards they contain the

@@ -31,13 +31,13 @@ std::size_t deepest(const Fleet::Impl& impl) {
   return most;
 }
 
+}  // namespace
+
 GpuMask kept_gpus(const Fleet::Impl& impl, const NodeState& node) {
   const DomainIndex home = node.home();
   if (home != kNoArea && impl.domains[home]->kept > 0) return kAllGpus;
   return node.spare ? kAllGpus : node.load.kept();
 }
-
-}  // namespace
 
 NodeState* Fleet::Impl::find(NodeId id) {
   return id.value < nodes.size() ? nodes[id.value].get() : nullptr;

@@ -100,13 +100,14 @@ void Calls::ask(Asked asked, Done done) {
   flight->done = std::move(done);
   const Asked& call = flight->asked;
   if (const grpc::Status refused = enter(flight); !refused.ok()) {
-    return flight->done({refused, "", ""});
+    return flight->done({refused, "", "", ""});
   }
   if (!call.authorization.empty()) flight->context.AddMetadata("authorization", call.authorization);
   flight->context.AddMetadata("subak-inside", call.peer);
   if (!call.min_sequence.empty()) {
     flight->context.AddMetadata("subak-min-sequence", call.min_sequence);
   }
+  if (!call.at.empty()) flight->context.AddMetadata("subak-at", call.at);
   // clock: gRPC's deadlines use its own clock.
   flight->context.set_deadline(std::chrono::system_clock::now() +
                                std::chrono::milliseconds(call.timeout_ms));
@@ -120,9 +121,12 @@ void Calls::ask(Asked asked, Done done) {
 void Calls::arrived(const std::shared_ptr<Flight>& flight, const grpc::Status& status) {
   flight->answer.status = status;
   const auto& trailer = flight->context.GetServerTrailingMetadata();
-  if (const auto it = trailer.find("subak-sequence"); it != trailer.end()) {
-    flight->answer.sequence.assign(it->second.data(), it->second.size());
-  }
+  const auto copy = [&trailer](const char* name, std::string& to) {
+    const auto it = trailer.find(name);
+    if (it != trailer.end()) to.assign(it->second.data(), it->second.size());
+  };
+  copy("subak-sequence", flight->answer.sequence);
+  copy("subak-time", flight->answer.time);
   {
     const MutexLock lock(mutex_);
     const std::size_t bytes = flight->response.Length();

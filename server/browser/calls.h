@@ -41,6 +41,8 @@ struct Asked {
   std::string caller;
   // The value of subak-min-sequence; empty: none.
   std::string min_sequence;
+  // The value of subak-at: the earlier moment that the read shows; empty: the present.
+  std::string at;
   DurationMs timeout_ms = 0;
 };
 
@@ -52,6 +54,9 @@ struct Answered {
   std::string json;
   // The value of subak-sequence; empty: there is none.
   std::string sequence;
+  // The value of subak-time: the moment that the answer shows, in ms since 1970. Empty: the answer
+  // shows the present.
+  std::string time;
 };
 
 // The calls in flight of one process. Threads: any, between start() and stop().

@@ -201,6 +201,9 @@ HttpResponse connect_answer(Answered answered) {
     out.headers += "\r\nSubak-Sequence: " + answered.sequence +
                    "\r\nTrailer-Subak-Sequence: " + answered.sequence;
   }
+  if (!answered.time.empty()) {
+    out.headers += "\r\nSubak-Time: " + answered.time + "\r\nTrailer-Subak-Time: " + answered.time;
+  }
   return out;
 }
 
@@ -238,6 +241,7 @@ std::variant<Asked, HttpResponse> parse_call(const HttpRequest& request) {
   }
   out.timeout_ms = *timeout_ms;
   out.min_sequence = shown(request.header("Subak-Min-Sequence"));
+  out.at = shown(request.header("Subak-At"));
   auto message = message_of(*out.method, {request.body.data(), request.body.size()});
   if (!message) return connect_refusal(StatusCode::INVALID_ARGUMENT, message.error());
   out.message = *std::move(message);

@@ -39,7 +39,9 @@ ConnectCode connect_code(grpc::StatusCode code);
 HttpResponse connect_error(const grpc::Status& status, int http = 0);
 // Returns the answer for an error of the request itself, with the code `code`.
 HttpResponse connect_refusal(grpc::StatusCode code, const Error& error, int http = 0);
-// Returns the answer to a call: the message and the header Subak-Sequence, or the error.
+// Returns the answer to a call: the message, or the error. The header Subak-Sequence has the number
+// of the last fact that the message includes. For a call with Subak-At, the header Subak-Time has
+// the moment in ms since 1970.
 HttpResponse connect_answer(Answered answered);
 
 // Returns the part of a request target before its query.

@@ -239,11 +239,11 @@ void Gateway::page(const HttpRequest& request, const HttpReplier& done) {
 
 Answered Gateway::read_topic(const Topic& topic) {
   const api::Sessions* const sessions = sessions_;
-  if (sessions == nullptr) return {{StatusCode::UNAVAILABLE, "closed"}, "", ""};
+  if (sessions == nullptr) return {{StatusCode::UNAVAILABLE, "closed"}, "", "", ""};
   Asked asked;
   asked.method = find_read(topic.method);
   auto message = message_of(*asked.method, topic.request);
-  if (!message) return {{StatusCode::INTERNAL, message.error().message()}, "", ""};
+  if (!message) return {{StatusCode::INTERNAL, message.error().message()}, "", "", ""};
   asked.message = *std::move(message);
   asked.authorization = sessions->own();
   asked.peer = sessions->own() + " console";

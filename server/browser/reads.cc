@@ -24,6 +24,7 @@ constexpr std::string_view kReads[] = {
     "/subak.v1.AdminService/GetPolicy",
     "/subak.v1.ClusterService/ListClusters",
     "/subak.v1.ClusterService/ListNodes",
+    "/subak.v1.ClusterService/GetFleetMap",
     "/subak.v1.ClusterService/ListDomains",
     "/subak.v1.ClusterService/ListNodePools",
     "/subak.v1.ClusterService/ListMigSlices",

@@ -221,7 +221,7 @@ void write_fleet(Families& out, const Engine& engine, const Survey& survey, Time
   out.gauge("subak_bill_residual_gpu_seconds",
             "How much the allocated GPU time of each node differs from its GPU time in the ledger, "
             "summed over all nodes. Must be 0.");
-  const GpuTime residual = engine.residual(now);
+  const GpuTime residual = residual_of(engine.bill(now));
   out.sample({},
              static_cast<double>(residual.raw()) / static_cast<double>(GpuTime::kRawPerGpuSecond));
 }

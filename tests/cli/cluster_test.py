@@ -11,6 +11,7 @@ import signal
 import subprocess
 import sys
 import tempfile
+import time
 import unittest
 
 SUBAK, SUBAKD = (os.path.abspath(sys.argv.pop(1)) for _ in range(2))
@@ -70,6 +71,33 @@ class Clusters(unittest.TestCase):
         self.assertNotIn("drain", self.run_subak("cluster", "nodes").stdout)
         deeds = [line.split(",")[3] for line in self.run_subak("audit", "--output", "csv").stdout.splitlines()]
         self.assertTrue({"planned drain of node", "undrained node"} <= set(deeds), deeds)
+
+    def test_the_map_has_a_character_for_each_gpu(self):
+        self.run_subak("cluster", "import", "--cluster", "east", "--nodes", "3x8:NVIDIA-H100-80GB-HBM3")
+        self.run_subak("cluster", "mode", "east", "enforce", *WHY)
+        self.run_subak("account", "set", "ml", "--shares", "1", *WHY)
+        job = json.loads(self.run_subak("job", "submit", "--account", "ml", "--gpus", "3", "--output", "json").stdout)["jobId"]
+        nodes = [row["name"] for row in self.nodes_of("east")]
+        self.run_subak("cluster", "drain", nodes[2], *WHY)
+        for _ in range(10 * DEADLINE_S):
+            shown = self.run_subak("cluster", "map").stdout
+            if "+++" in shown:
+                break
+            time.sleep(0.1)
+        rows = {line.split()[0]: line.split()[1] for line in shown.splitlines()[1:4]}
+        self.assertEqual(sorted(rows), sorted(nodes))
+        self.assertEqual(sorted(rows.values()), ["+++.....", "........", "dddddddd"])
+        self.assertEqual(rows[nodes[2]], "dddddddd")
+        self.assertRegex(shown, r"\n\. free 13 +\+ held 3 +d drained 8 *\n$")
+        self.assertIn(f"{job} x3", self.run_subak("cluster", "map", "--output", "wide").stdout)
+        self.assertRegex(self.run_subak("cluster", "map", "--by", "area").stdout, r"3 +\S{8} \S{8} \S{8} ")
+        answer = json.loads(self.run_subak("cluster", "map", "--output", "json").stdout)
+        self.assertEqual(answer["cluster"], "east")
+        self.assertEqual(len(answer["nameRests"]), 3)
+        early = self.run_subak("cluster", "map", "--at", "4").stdout
+        self.assertNotIn("+", early.split("as of")[0])
+        self.run_subak("cluster", "map", "--cluster", "west", code=4)
+        self.assertLessEqual(max(len(line) for line in shown.splitlines()), 100)
 
     def test_a_rack_is_drained_at_once(self):
         self.run_subak("cluster", "import", "--cluster", "rack", "--nodes", "4x8:NVIDIA-H100-80GB-HBM3")

@@ -27,6 +27,8 @@ MOST_ELEMENTS = 3000
 TIME = "2026-03-01T12:00:00Z"
 
 # Moves and zooms the map by its keys, one step a frame. Returns the times between frames.
+FREE, RUNNING, DRAINED = 1, 2, 6  # GpuState
+
 MOVE = """
 const [steps, done] = [arguments[0], arguments[arguments.length - 1]];
 const box = document.querySelector('.map-box');
@@ -46,13 +48,39 @@ requestAnimationFrame(step);
 """
 
 
-def node(i):
-    used = 8000 if i % 7 else (i % 8) * 1000
+def fleet_map():
+    """The answer of GetFleetMap: full nodes with a job each, every seventh with some single GPUs in use."""
+    areas, keeps, rests, conditions, runs, jobs = [], [], [], [], [], 0
+    areas.append({"kind": "product", "name": "NVIDIA-H100-80GB-HBM3", "parent": 0, "nodes": 0})
+    for i in range(NODES):
+        if i % 256 == 0:
+            areas.append({"kind": "block", "name": f"block-{i // 256:02}", "parent": 1, "nodes": 0})
+            block = len(areas)
+        if i % 16 == 0:
+            areas.append({"kind": "rack", "name": f"rack-{i // 16:04}", "parent": block, "nodes": 0})
+        areas[-1]["nodes"] += 1
+        name = f"node-{i:05}"
+        before = f"node-{i - 1:05}" if i else ""
+        keep = len(os.path.commonprefix([before, name]))
+        keeps.append(keep)
+        rests.append(name[keep:])
+        conditions.append(1 if i % 97 == 0 else 0)
+        idle = DRAINED if i % 97 == 0 else FREE
+        used = 8 if i % 7 else i % 8
+        new = [8] if used == 8 else [1] * used
+        runs += [16 * cells + RUNNING for cells in new]
+        jobs += len(new)
+        if used < 8:
+            runs.append(16 * (8 - used) + idle)
     return {
-        "spec": {"name": f"node-{i:05}", "product": "NVIDIA-H100-80GB-HBM3", "gpus": "8",
-                 "levels": [f"rack-{i // 16:04}", f"block-{i // 256:02}"], "unschedulable": i % 97 == 0},
-        "cluster": "big", "id": str(i + 1), "installedMilligpu": "8000", "allocatedMilligpu": str(used),
-        "idleMilligpu": str(8000 - used),
+        "cluster": "big", "time": TIME, "clusterId": 1, "areas": areas,
+        "kinds": [{"product": "NVIDIA-H100-80GB-HBM3", "gpus": 8, "uncutGpus": 8, "gpuMilligpu": 1000}],
+        "conditions": [{"text": "cordoned", "state": "GPU_STATE_DRAINED"}],
+        "accounts": [f"team-{i}" for i in range(40)],
+        "owners": [{"account": 1 + i % 40, "user": f"user-{i}"} for i in range(400)],
+        "nameKeeps": keeps, "nameRests": rests, "nodeKinds": [0] * NODES, "nodeConditions": conditions,
+        "jobNumbers": ["1"] * jobs, "jobOwners": [i % 400 for i in range(jobs)], "jobEnds": [1 + i % 1440 for i in range(jobs)],
+        "runs": runs, "runJobs": [0] + [1] * (jobs - 1),
     }  # fmt: skip
 
 
@@ -71,7 +99,6 @@ class Answers:
 
     def __init__(self):
         self.rows = [waiting(i) for i in range(WAITING)]
-        self.nodes = [node(i) for i in range(NODES)]
         cluster = {"name": "big", "mode": "MODE_ENFORCE", "synced": True}
         self.fixed = {
             "GetStatus": {"state": "serving", "leader": True, "clockBelieved": True, "jobsQueued": str(WAITING),
@@ -79,16 +106,16 @@ class Answers:
             "ListClusters": {"clusters": [cluster]},
             "ListShares": {"rows": [{"account": f"team-{i}", "runningMilligpu": "1000"} for i in range(40)]},
             "GetPlan": {"time": TIME, "until": TIME, "step": "60s"},
+            "GetFleetMap": fleet_map(),
         }  # fmt: skip
 
-    def call(self, _, method, body):
+    def call(self, _, method, body, at=None):
+        assert at is None
         request = json.loads(body)
-        all_rows = {"ListQueue": ("rows", self.rows), "ListNodes": ("nodes", self.nodes)}.get(method)
-        if all_rows:
-            name, rows = all_rows
+        if method == "ListQueue":
             begin = int(request.get("pageToken") or 0)
             end = begin + int(request.get("pageSize") or 100)
-            answer = {name: rows[begin:end], "nextPageToken": str(end) if end < len(rows) else ""}
+            answer = {"rows": self.rows[begin:end], "nextPageToken": str(end) if end < len(self.rows) else ""}
         else:
             answer = self.fixed.get(method, {})
         return 200, {"subak-sequence": "1"}, json.dumps(answer).encode()

@@ -27,6 +27,13 @@ CASES = [
     (f"time({NOW}, {NOW})", "12:00 UTC"), (f"time({NOW} - 86400000, {NOW})", "2026-02-28 12:00 UTC"),
     (f"time(undefined, {NOW})", "\u2013"), (f"relative({NOW} + 65000, {NOW})", "in 1 min 5 s"),
     (f"relative({NOW} - 5000, {NOW})", "5 s ago"), (f"relative({NOW} + 400, {NOW})", "now"),
+    # moments
+    (f"momentFrom('81723', {NOW})", "81723"), (f"momentFrom('2h', {NOW})", "2026-03-01T10:00:00Z"),
+    (f"momentFrom(' 2026-02-28 07:30 ', {NOW})", "2026-02-28T07:30:00Z"), (f"momentFrom('07:30 UTC', {NOW})", "2026-03-01T07:30:00Z"),
+    (f"momentFrom('2026-02-28', {NOW})", "2026-02-28T00:00:00Z"),
+    (f"momentFrom('2026-02-28T07:30:01.250Z', {NOW})", "2026-02-28T07:30:01.250Z"),
+    (f"momentFrom('', {NOW}) === undefined", True), (f"momentFrom('0', {NOW}) === undefined", True),
+    (f"momentFrom('2026-02-31x', {NOW}) === undefined", True), (f"momentFrom('soon', {NOW}) === undefined", True),
     # parts and factors
     ("percent(0.7512)", "75.1 %"), ("percent(NaN)", "\u2013"), ("factor('Infinity')", "\u221e"), ("factor(1.0945)", "1.09"),
     ("factor(34.4)", "34"), ("plural(1, 'job')", "1 job"), ("plural(1200, 'job')", "1,200 jobs"),

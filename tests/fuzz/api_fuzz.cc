@@ -89,7 +89,7 @@ class World {
       assert(message.pods_size() == static_cast<int>(effect.pods.size()));
     }
     engine_.check_invariants();
-    assert(engine_.residual(now_).is_zero());
+    assert(residual_of(engine_.bill(now_)).is_zero());
   }
 
   // What ListClaims answers: each claim of a job that waits, for the GPUs that it asks for.

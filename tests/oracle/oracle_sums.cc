@@ -228,7 +228,7 @@ void Oracle::compare_fleet(const Engine& engine) {
     if (levels.installed != n.spec.gpus * kMilliPerGpu) wrong(n.spec.name + " has other GPUs");
     if (levels.allocated != allocated_here) wrong(n.spec.name + " has another allocation");
   }
-  if (!engine.residual(now_).is_zero()) wrong("the bill does not close");
+  if (!residual_of(engine.bill(now_)).is_zero()) wrong("the bill does not close");
 }
 
 void Oracle::compare_jobs(const Engine& engine) {

@@ -3,6 +3,7 @@
   browser_test.py PATH_TO_SUBAKD PATH_TO_SUBAK
 """
 
+import datetime
 import http.client
 import json
 import os
@@ -204,6 +205,7 @@ class OnLoopback(Service):
             ("share",): ("AccountService/ListShares", {}),
             ("cluster", "list"): ("ClusterService/ListClusters", {}),
             ("cluster", "nodes"): ("ClusterService/ListNodes", {}),
+            ("cluster", "map"): ("ClusterService/GetFleetMap", {}),
             ("plan",): ("ClusterService/GetPlan", {}),
             ("claims",): ("JobService/ListClaims", {}),
             ("budget", "list"): ("AccountService/ListBudgets", {}),
@@ -241,6 +243,29 @@ class OnLoopback(Service):
                              503, "unavailable", "99999999")  # fmt: skip
         self.assertEqual(error["details"][1]["debug"]["reason"], "BEHIND")
         self.refused(self.call("JobService/ListQueue", headers={"Subak-Min-Sequence": "x"}), 400, "invalid_argument")
+
+    def test_a_read_of_an_earlier_moment(self):
+        """The header subak-at has the fact or the time, as the option --at of the commands."""
+        first = self.jobs[0]
+        now = self.call("JobService/ListJobs")
+        self.assertIn(first, [job["id"] for job in now.json()["jobs"]])
+        self.assertNotIn("Subak-Time", now.headers)
+        early = self.call("JobService/ListJobs", headers={"Subak-At": "3"})
+        self.assertEqual(early.status, 200, early.body)
+        self.assertEqual(early.json()["jobs"], [])
+        self.assertEqual(early.headers["Subak-Sequence"], "3")
+        ms = int(early.headers["Subak-Time"])
+        moment = datetime.datetime.fromtimestamp((ms + 1) / 1000, datetime.timezone.utc).isoformat(timespec="milliseconds")
+        again = self.call("JobService/ListJobs", headers={"Subak-At": moment.replace("+00:00", "Z")})
+        self.assertEqual(again.status, 200, again.body)
+        self.assertEqual(int(again.headers["Subak-Time"]), ms + 1)
+        self.assertGreaterEqual(int(again.headers["Subak-Sequence"]), 3)
+        for value in ("yesterday", "0", "99999999", "2999-01-01T00:00:00Z"):
+            with self.subTest(value=value):
+                error = self.refused(self.call("JobService/ListJobs", headers={"Subak-At": value}), 400, "invalid_argument")
+                self.assertIn("subak-at", error["message"])
+        self.refused(self.call("UsageService/ReportUsage", headers={"Subak-At": "3"}), 400, "invalid_argument",
+                     "this call only knows the present")  # fmt: skip
 
     def test_nothing_that_changes_is_on_the_list(self):
         for method in ("JobService/CreateJob", "JobService/CancelJob", "AccountService/UpdateAccount", "AdminService/Backup",

@@ -1,159 +1,128 @@
-// The fleet as a map, and the same as a table beside it.
+// The fleet as a map of single GPUs, and its nodes as a table beside it.
 import { useMemo } from "react";
-import type { Node, PlanJob } from "subak-api";
-import { call, pages } from "../call";
-import { Bar, Facts, Gpus, JobLink, Name, OwnerLink, useNow, View } from "../parts";
+import type { PlanJob } from "subak-api";
+import { call } from "../call";
+import { Colouring, COLOURINGS } from "../fleet_colours";
+import { Fleet as FleetOf, KEPT, MapNode, partsOf, readFleet, RESERVED } from "../fleet_map";
+import { Bar, Name, useNow, View } from "../parts";
 import { useRead } from "../read";
-import { href, refine } from "../route";
+import { href, momentOf, refine } from "../route";
 import { Column, Table } from "../table";
-import { count, gpus, int, plural, relative, instant, shown, time } from "../text";
-import { FleetMap, whyNot } from "./fleet_map";
-
-const PAGE = 2000;
-const MOST = 50_000;
+import { count, gpus, plural, relative, shown } from "../text";
+import { FleetMap } from "./fleet_map";
+import { ChosenNode, placeOf } from "./fleet_node";
 
 interface Picture {
-  nodes: Node[];
-  reserved: Set<string>;
+  fleets: FleetOf[];
   clusters: string[];
-  // Jobs on the chosen node.
-  on: PlanJob[];
+  // Jobs that start on the chosen node, by the forecast.
+  next: PlanJob[];
 }
 
 async function load(cluster: string, node: string, signal: AbortSignal) {
   const list = await call("ClusterService/ListClusters", {}, signal);
   const clusters = (list.value.clusters ?? []).map((one) => one.name ?? "");
-  const nodes: Node[] = [];
+  const few = { cluster, domain: node, columns: 1, rows: 1, jobs: 1000 };
+  // No fact has a forecast of an earlier moment.
+  const plan = node && !momentOf() ? call("ClusterService/GetPlan", few, signal).catch(() => undefined) : undefined;
+  const fleets: FleetOf[] = [];
   let sequence = list.sequence;
   for (const name of cluster ? [cluster] : clusters) {
-    const request = { cluster: name, pageSize: PAGE };
-    const answer = await pages("ClusterService/ListNodes", request, MOST, (page) => page.nodes, signal);
+    const answer = await call("ClusterService/GetFleetMap", { cluster: name }, signal);
     sequence = answer.sequence;
-    for (const page of answer.value.all) nodes.push(...(page.nodes ?? []));
+    fleets.push(readFleet(answer.value));
   }
-  const few = { columns: 1, rows: 1, jobs: 1000 };
-  const [plan, own] = await Promise.all([
-    call("ClusterService/GetPlan", { cluster, ...few }, signal),
-    node ? call("ClusterService/GetPlan", { cluster, domain: node, ...few }, signal).catch(() => undefined) : undefined,
-  ]);
-  const reserved = new Set<string>();
-  for (const job of plan.value.jobs ?? []) {
-    if (job.kind === "PLAN_KIND_IDLE" && int(job.idleMilligpu)) for (const name of job.nodes ?? []) reserved.add(name);
-  }
-  return { value: { nodes, reserved, clusters, on: own?.value.jobs ?? [] } as Picture, sequence };
+  const jobs = (await plan)?.value.jobs ?? [];
+  const next = jobs.filter((job) => job.kind !== "PLAN_KIND_RUNS");
+  return { value: { fleets, clusters, next } as Picture, sequence, moment: list.moment };
 }
 
-const place = (node: Node): string => {
-  const spec = node.spec;
-  const levels = spec?.levels?.length ? spec.levels : spec?.rack ? [spec.rack] : [];
-  return [...levels].reverse().concat(spec?.clique && spec.clique !== levels[0] ? [spec.clique] : []).join(" / ");
-};
+// A node with its fleet.
+interface Row {
+  node: MapNode;
+  fleet: FleetOf;
+}
 
-function columns(now: number, reserved: Set<string>): Column<Node>[] {
+// True if a cell of the node is in this state, at least in part.
+function has({ node, fleet }: Row, state: number): boolean {
+  for (let cell = node.first; cell < node.first + node.cells; cell += 1) {
+    if (partsOf(fleet, cell).some((part) => part.state === state)) return true;
+  }
+  return false;
+}
+
+function columns(now: number): Column<Row>[] {
   return [
     {
       title: "Node", width: "minmax(7rem, 1.1fr)", phone: "left",
-      cell: (node) => (
+      cell: ({ node }) => (
         <a
-          href={href(["fleet"], { node: node.spec?.name })}
-          onClick={(event) => { event.preventDefault(); refine({ node: node.spec?.name }); }}
+          href={href(["fleet"], { node: node.name })}
+          onClick={(event) => { event.preventDefault(); refine({ node: node.name }); }}
         >
-          <Name>{node.spec?.name}</Name>
-          <small><Name>{place(node)}</Name></small>
+          <Name>{node.name}</Name>
+          <small><Name>{placeOf(node)}</Name></small>
         </a>
       ),
     },
     {
       title: "In use", width: "minmax(8rem, 1fr)", phone: "right",
-      cell: (node) => (
+      cell: ({ node }) => (
         <>
-          {gpus(node.allocatedMilligpu)} of {gpus(node.installedMilligpu)}
+          {gpus(node.held)} of {gpus(node.gpus * 1000)}
           <Bar
-            whole={int(node.installedMilligpu)}
-            parts={[
-              { className: "runs", value: int(node.allocatedMilligpu) },
-              { className: "closed", value: int(node.unusableMilligpu) + int(node.strandedMilligpu) },
-            ]}
+            whole={node.gpus * 1000}
+            parts={[{ className: "runs", value: node.held }, { className: "closed", value: node.closed }]}
           />
         </>
       ),
     },
     {
       title: "State", width: "minmax(6rem, .8fr)", phone: "left",
-      cell: (node) => {
-        const why = whyNot(node);
-        if (why) return <span className="tag warn">{why}</span>;
-        if (reserved.has(node.spec?.name ?? "")) return <span className="tag reserved">reserved</span>;
-        return node.drainFrom ? `drains ${relative(instant(node.drainFrom) ?? now, now)}` : "ready";
+      cell: (row) => {
+        const { condition, drain } = row.node;
+        if (condition) return <span className="tag warn">{shown(condition)}</span>;
+        if (has(row, RESERVED)) return <span className="tag reserved">reserved</span>;
+        if (has(row, KEPT)) return <span className="tag">kept for gangs</span>;
+        return drain?.from ? `drains ${relative(drain.from, now)}` : "ready";
       },
     },
-    { title: "Product", width: "minmax(8rem, 1fr)", phone: "right", cell: (node) => <Name>{node.spec?.product || "no GPUs"}</Name> },
+    { title: "Product", width: "minmax(8rem, 1fr)", phone: "right", cell: ({ node }) => <Name>{node.product || "no GPUs"}</Name> },
   ];
 }
 
-function Chosen({ node, on, now }: { node: Node; on: PlanJob[]; now: number }) {
-  const spec = node.spec;
-  const here = on.filter((job) => job.kind === "PLAN_KIND_RUNS");
-  const next = on.filter((job) => job.kind !== "PLAN_KIND_RUNS");
-  const list = (jobs: PlanJob[]) => (
-    <ul className="shares">
-      {jobs.slice(0, 30).map((job) => (
-        <li key={`${job.kind ?? ""} ${job.job?.id ?? ""}`}>
-          <JobLink id={job.job?.id} name={job.job?.spec?.name} />{" "}
-          <OwnerLink account={job.job?.spec?.account} user={job.job?.spec?.user} />{" "}
-          <span className="figures">
-            <Gpus milligpu={job.job?.milligpu} /> on {plural(job.nodeCount ?? 0, "node")}
-            {job.end ? `, until ${time(job.end, now)}` : ""}
-          </span>
-        </li>
-      ))}
-    </ul>
-  );
-  return (
-    <section className="card" aria-labelledby="chosen">
-      <h2 id="chosen">
-        Node <Name>{spec?.name}</Name> <button type="button" onClick={() => refine({ node: "" })}>Close</button>
-      </h2>
-      <Facts
-        rows={[
-          ["State", whyNot(node) || "ready"],
-          ["GPUs", `${gpus(node.allocatedMilligpu)} of ${gpus(node.installedMilligpu)} in use, ${gpus(node.idleMilligpu)} idle`],
-          ["Product", <Name>{spec?.product}</Name>],
-          ["Place", shown(place(node))],
-          ["MIG slices", (spec?.mig ?? []).map((mig) => `${mig.count ?? 0} × ${shown(mig.profile)}`).join(", ")],
-          ["Planned drain", node.drainFrom ? `${time(node.drainFrom, now)}${node.drainUntil ? ` to ${time(node.drainUntil, now)}` : ""}` : ""],
-        ]}
-      />
-      {here.length ? <><h3>Runs here</h3>{list(here)}</> : <p className="weak">No job runs here.</p>}
-      {next.length ? <><h3>Starts here next, by the forecast</h3>{list(next)}</> : null}
-      <p><a href={href(["plan"], { domain: spec?.name })}>Plan of this node</a></p>
-    </section>
-  );
-}
+const textOf = ({ node }: Row) => `${node.name} ${node.product} ${placeOf(node)} ${node.condition}`.toLowerCase();
 
 export function Fleet({ query }: { query: URLSearchParams }) {
-  const now = useNow();
   const cluster = query.get("cluster") ?? "";
   const chosen = query.get("node") ?? "";
   const words = (query.get("find") ?? "").toLowerCase();
+  const colouring = COLOURINGS.find(([value]) => value === query.get("colour"))?.[0] ?? "state";
   const read = useRead(`fleet ${cluster} ${chosen}`, (signal) => load(cluster, chosen, signal));
-  const last = useLast(read.value, cluster);
-  const nodes = last?.nodes ?? [];
-  const rows = useMemo(
-    () => nodes.filter((node) => `${node.spec?.name ?? ""} ${node.spec?.product ?? ""} ${place(node)} ${whyNot(node)}`.toLowerCase().includes(words)),
-    [nodes, words],
+  const now = useNow(read);
+  const last = useLast(read.value, `${cluster} @${momentOf()}`);
+  const nodes = useMemo(
+    () => (last?.fleets ?? []).flatMap((fleet) => fleet.nodes.map((node): Row => ({ node, fleet }))),
+    [last],
   );
-  const node = nodes.find((one) => one.spec?.name === chosen);
-  const at = chosen ? rows.findIndex((one) => one.spec?.name === chosen) : undefined;
-  const command = "subak cluster nodes" + (cluster || (last?.clusters.length ?? 0) > 1 ? ` --cluster ${cluster || "NAME"}` : "");
+  const rows = useMemo(() => (words ? nodes.filter((row) => textOf(row).includes(words)) : nodes), [nodes, words]);
+  const row = nodes.find((one) => one.node.name === chosen);
+  const at = chosen ? rows.findIndex((one) => one.node.name === chosen) : undefined;
+  const command = "subak cluster map" + (cluster || (last?.clusters.length ?? 0) > 1 ? ` --cluster ${cluster || "NAME"}` : "");
   return (
     <View title="Fleet" name="Fleet" read={read} command={command}>
       {last ? (
         <div className="fleet">
           <div>
-            <FleetMap nodes={nodes} reserved={last.reserved} chosen={chosen} choose={(name) => refine({ node: name })} />
-            {node ? <Chosen node={node} on={read.value?.on ?? []} now={now} /> : null}
-            {chosen && !node ? <p className="problem" role="alert">There is no node <Name>{chosen}</Name>.</p> : null}
+            <FleetMap
+              fleets={last.fleets}
+              chosen={chosen}
+              colouring={colouring}
+              choose={(name) => refine({ node: name })}
+              colourBy={(by: Colouring) => refine({ colour: by === "state" ? "" : by })}
+            />
+            {row ? <ChosenNode {...row} next={read.value?.next ?? []} now={now} /> : null}
+            {chosen && !row ? <p className="problem" role="alert">There is no node <Name>{chosen}</Name>.</p> : null}
           </div>
           <div>
             <form className="filters" aria-label="Filters" onSubmit={(event) => event.preventDefault()}>
@@ -175,9 +144,9 @@ export function Fleet({ query }: { query: URLSearchParams }) {
             <Table
               label="Nodes"
               rows={rows}
-              columns={columns(now, last.reserved)}
-              rowKey={(one) => `${one.cluster ?? ""} ${one.spec?.name ?? ""}`}
-              rowClass={(one) => (one.spec?.name === chosen ? "own" : "")}
+              columns={columns(now)}
+              rowKey={({ node }) => `${node.cluster} ${node.name}`}
+              rowClass={({ node }) => (node.name === chosen ? "own" : "")}
               height={44}
               phoneHeight={72}
               at={at}
@@ -190,9 +159,9 @@ export function Fleet({ query }: { query: URLSearchParams }) {
   );
 }
 
-// Keeps the last nodes while a newly chosen node is read, so that the map stays in place.
-function useLast(value: Picture | undefined, cluster: string): Picture | undefined {
-  const last = useMemo(() => ({ value: undefined as Picture | undefined }), [cluster]);
+// Keeps the last fleet of a subject while a newly chosen node is read, so that the map stays in place.
+function useLast(value: Picture | undefined, subject: string): Picture | undefined {
+  const last = useMemo(() => ({ value: undefined as Picture | undefined }), [subject]);
   if (value) last.value = value;
   return last.value;
 }

@@ -5,7 +5,7 @@ import { call } from "../call";
 import { useKeyboard } from "../keys";
 import { Blockers, Facts, Gpus, JobLink, Name, NodeLink, OwnerLink, Start, State, useNow, View } from "../parts";
 import { useRead } from "../read";
-import { refine } from "../route";
+import { href, momentOf, refine } from "../route";
 import { Column, Table } from "../table";
 import { count, duration, gpus, instant, int, maskText, millis, plural, relative, sentence, shown, time, word } from "../text";
 import { JobHistory } from "./history";
@@ -233,19 +233,19 @@ function Waiting({ answer, open, now }: { answer: Explanation; open: boolean; no
         <Position answer={answer} now={now} />
         <Reasons reasons={reasons} />
       </section>
-      {reasons.length ? <Alternatives id={answer.job?.id ?? ""} open={open} /> : null}
+      {reasons.length && !momentOf() ? <Alternatives id={answer.job?.id ?? ""} open={open} /> : null}
       <Ranking steps={answer.ranking ?? []} />
     </>
   );
 }
 
 export function JobView({ id, query }: { id: string; query: URLSearchParams }) {
-  const now = useNow();
   const read = useRead(`job ${id}`, (signal) => call("JobService/ExplainJob", { jobId: id }, signal));
+  const now = useNow(read);
   const answer = read.value;
   const job = answer?.job;
   const waits = /QUEUED|PAUSED|INCOMPLETE/.test(job?.state ?? "");
-  const open = query.get("alternatives") !== null;
+  const open = query.get("alternatives") !== null && !momentOf();
   const command = waits ? `subak why ${id}${open ? " --alternatives" : ""}` : `subak job get ${id}`;
   const title = (
     <>
@@ -259,7 +259,11 @@ export function JobView({ id, query }: { id: string; query: URLSearchParams }) {
           <div>
             {waits ? <Waiting answer={answer} open={open} now={now} /> : null}
             <Pods job={job} now={now} />
-            <JobHistory id={id} state={`${job.state} ${job.attempt ?? 0}`} now={now} />
+            {read.moment === undefined ? (
+              <JobHistory id={id} state={`${job.state} ${job.attempt ?? 0}`} now={now} />
+            ) : (
+              <p><a href={href(["job", id], { at: "" })}>What happened to the job</a>, at the present</p>
+            )}
           </div>
           <div>
             <h2>Timeline</h2>

@@ -30,7 +30,7 @@ async function load(signal: AbortSignal) {
     shares: shares.value.rows ?? [],
     time: queue.value.time,
   };
-  return { value, sequence: status.sequence };
+  return { value, sequence: status.sequence, moment: status.moment };
 }
 
 function Use({ cluster }: { cluster: Cluster }) {
@@ -163,7 +163,7 @@ function Shares({ rows }: { rows: ShareRow[] }) {
 
 export function Overview() {
   const read = useRead("overview", load);
-  const now = useNow();
+  const now = useNow(read);
   const picture = read.value;
   return (
     <View title="Overview" name="Overview" read={read} at={picture?.time} command="subak status">
@@ -177,12 +177,15 @@ export function Overview() {
             <Shares rows={picture.shares} />
           </div>
           <div>
-            <h2>Warnings</h2>
-            <Warnings status={picture.status} />
+            {read.moment === undefined ? <><h2>Warnings</h2><Warnings status={picture.status} /></> : null}
             <h2><a href={href(["queue"])}>Next in the queue</a></h2>
             <Next rows={picture.queue} now={now} />
             <h2>Service</h2>
-            <Service status={picture.status} now={now} />
+            {read.moment === undefined ? (
+              <Service status={picture.status} now={now} />
+            ) : (
+              <p className="weak">No fact describes the processes of that time, so they are not shown.</p>
+            )}
           </div>
         </div>
       ) : null}

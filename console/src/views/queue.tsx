@@ -4,7 +4,7 @@ import type { ListQueueResponse, QueueRow, Status, Workload } from "subak-api";
 import { call } from "../call";
 import { JobLink, Name, OwnerLink, Start, useNow, View } from "../parts";
 import { useRead } from "../read";
-import { refine } from "../route";
+import { momentOf, refine } from "../route";
 import { Column, Table } from "../table";
 import { count, duration, gpus, int, millis, plural, shown } from "../text";
 
@@ -83,23 +83,27 @@ const waitingOf = (status: Status): number =>
 
 // The queue of one account, page by page.
 function useQueue(account: string, all: boolean) {
+  const of = `${account} @${momentOf()}`;
   const wanted = useRef(FIRST);
-  const [more, setMore] = useState<{ account: string; part?: Part }>({ account });
+  // The later pages of an account, at the moment of the address.
+  const [more, setMore] = useState<{ of: string; part?: Part }>({ of: "" });
   const [reading, setReading] = useState(false);
   const first = useRead(`queue ${account}`, async (signal) => {
     const status = account ? undefined : await call("AdminService/GetStatus", {}, signal);
     const total = status ? waitingOf(status.value) : undefined;
     let part = partOf({}, []);
     let sequence: number | undefined;
+    let moment: number | undefined;
     do {
       const request = { account, pageSize: part.token ? PAGE : FIRST, pageToken: part.token };
       const answer = await call("JobService/ListQueue", request, signal);
       sequence ??= answer.sequence;
+      moment ??= answer.moment;
       part = partOf(answer.value, part.rows, total);
     } while (part.token && part.rows.length < Math.min(wanted.current, KEPT_LIVE));
-    return { value: part, sequence };
+    return { value: part, sequence, moment };
   });
-  const beyond = more.account === account && more.part && more.part.rows.length > KEPT_LIVE;
+  const beyond = more.of === of && more.part && more.part.rows.length > KEPT_LIVE;
   const part = beyond ? more.part : first.value;
   const next = useCallback(() => {
     if (!part?.token || reading) return;
@@ -109,17 +113,17 @@ function useQueue(account: string, all: boolean) {
       .then((answer) => {
         const longer = partOf(answer.value, part.rows, part.total);
         wanted.current = longer.rows.length;
-        setMore({ account, part: longer });
+        setMore({ of, part: longer });
       })
       .catch(() => undefined)
       .finally(() => setReading(false));
-  }, [account, part, reading]);
+  }, [account, of, part, reading]);
   useEffect(() => {
     if (all && part?.token && part.rows.length < MOST_FILTERED) next();
   }, [all, part, next]);
   const again = () => {
     wanted.current = FIRST;
-    setMore({ account });
+    setMore({ of });
   };
   return { read: first, part, next, beyond: Boolean(beyond), again };
 }
@@ -191,13 +195,13 @@ function sentence(rows: QueueRow[], part: Part, filtered: boolean): string {
 }
 
 export function Queue({ query }: { query: URLSearchParams }) {
-  const now = useNow();
   const filters: Filters = {
     account: query.get("account") ?? "", user: query.get("user") ?? "", reason: query.get("reason") ?? "",
   };
   const account = useSettled(filters.account);
   const filtered = Boolean(filters.user || filters.reason);
   const { read, part, next, beyond, again } = useQueue(account, filtered);
+  const now = useNow(read);
   const rows = useMemo(() => {
     const user = filters.user.toLowerCase();
     const reason = filters.reason.toLowerCase();

@@ -4,7 +4,7 @@ import { call, CallError } from "../call";
 import { Curve } from "../curve";
 import { Bar, Facts, JobLink, Name, OwnerLink, State, useNow, View } from "../parts";
 import { useRead } from "../read";
-import { href } from "../route";
+import { href, momentOf } from "../route";
 import { Column, Table } from "../table";
 import {
   count, duration, factor, gpus, hours, hoursText, instant, int, month, owner, percent, plural, real, shown, time,
@@ -17,7 +17,8 @@ interface Picture {
   account?: Account;
   shares: ListSharesResponse;
   budgets: BudgetRow[];
-  usage: ReportUsageResponse;
+  // Unset at an earlier moment: the ledger's reports are of the present.
+  usage?: ReportUsageResponse;
   jobs: Job[];
   moreJobs: boolean;
 }
@@ -39,18 +40,18 @@ async function load(account: string, user: string, signal: AbortSignal) {
     call("AccountService/ListShares", { account, pageSize: 1000 }, signal),
     account ? accountOf(path, signal) : undefined,
     call("AccountService/ListBudgets", { account, pageSize: 200 }, signal),
-    call("UsageService/ReportUsage", { account, from, byDay: true, byUser: user !== "" }, signal),
+    momentOf() ? undefined : call("UsageService/ReportUsage", { account, from, byDay: true, byUser: user !== "" }, signal),
     call("JobService/ListJobs", { account, user, pageSize: 1000 }, signal),
   ]);
   const value: Picture = {
     account: own,
     shares: shares.value,
     budgets: (budgets.value.rows ?? []).filter((row) => !user || row.account === path),
-    usage: usage.value,
+    usage: usage?.value,
     jobs: jobs.value.jobs ?? [],
     moreJobs: Boolean(jobs.value.nextPageToken),
   };
-  return { value, sequence: shares.sequence };
+  return { value, sequence: shares.sequence, moment: shares.moment };
 }
 
 const amounts = (list: { product?: string; milligpu?: string }[] | undefined) =>
@@ -125,6 +126,7 @@ export function byDay(usage: ReportUsageResponse, user: string): [number, number
 }
 
 function Usage({ picture, user, quota }: { picture: Picture; user: string; quota: number }) {
+  if (!picture.usage) return <p className="weak">Usage by day is shown at the present only.</p>;
   const days = byDay(picture.usage, user);
   if (!days.length) return <p className="weak">No usage in the last {DAYS} days.</p>;
   const daily = (quota / 1000) * 24;
@@ -245,8 +247,8 @@ export function Team({ query }: { query: URLSearchParams }) {
   const account = query.get("account") ?? "";
   const user = query.get("user") ?? "";
   const path = owner(account, user);
-  const now = useNow();
   const read = useRead(`team ${path}`, (signal) => load(account, user, signal));
+  const now = useNow(read);
   const picture = read.value;
   const row = picture ? rowOf(picture.shares, account, user) : undefined;
   const title = <>{user ? "User" : "Account"} <Name>{path}</Name></>;

@@ -49,7 +49,7 @@ export function Teams() {
     const request = { pageSize: 5000 };
     const answer = await pages("AccountService/ListShares", request, MOST, (page) => page.rows, signal);
     const rows = answer.value.all.flatMap((page) => page.rows ?? []);
-    return { value: { rows, time: answer.value.all[0]?.time }, sequence: answer.sequence };
+    return { value: { rows, time: answer.value.all[0]?.time }, sequence: answer.sequence, moment: answer.moment };
   });
   const rows = read.value?.rows ?? [];
   const whole = rows.length ? held(rows[0]) : 0;

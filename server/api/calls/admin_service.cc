@@ -93,7 +93,7 @@ void put_state(const Engine& engine, TimeMs now, v1::Status* out) {
   out->set_jobs_incomplete(count(JobState::kIncomplete));
   out->set_jobs_ending(count(JobState::kEnding));
   out->set_ledger_rows(view->ledger_rows);
-  put(engine.residual(now), out->mutable_bill_residual());
+  put(residual_of(engine.bill(now)), out->mutable_bill_residual());
   put_duration(view->policy.half_life_ms, out->mutable_half_life());
   out->set_order(std::string(enum_name(view->policy.order)));
   for (const ClusterView& cluster : *view->clusters) {

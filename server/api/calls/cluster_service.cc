@@ -13,6 +13,7 @@
 #include "server/api/calls/known_as.h"
 #include "server/api/common/paging.h"
 #include "server/api/convert/convert.h"
+#include "server/api/convert/fleet_map.h"
 #include "server/api/convert/plan_read.h"
 #include "server/api/streams/effects.h"
 #include "server/api/streams/observe.h"
@@ -180,6 +181,18 @@ ClusterService::Reactor* ClusterService::ListNodes(Context* context, const v1::L
         return node->ByteSizeLong();
       },
       Moments::kAny);
+}
+
+ClusterService::Reactor* ClusterService::GetFleetMap(Context* context,
+                                                     const v1::GetFleetMapRequest* in,
+                                                     v1::FleetMap* out) {
+  Call call(shared_, context);
+  if (!call.allow(Role::kViewer, Moments::kAny)) return call.reactor();
+  Check check;
+  check.name("cluster", in->cluster(), false);
+  if (!check.ok()) return call.fail(check.error());
+  return call.read_expensive(
+      [in, out](const Engine& engine) { return put_fleet_map(engine, *in, out); });
 }
 
 ClusterService::Reactor* ClusterService::ListDomains(Context* context,

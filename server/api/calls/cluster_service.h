@@ -54,6 +54,9 @@ class ClusterService final : public v1::ClusterService::CallbackService {
   // the cluster.
   Reactor* ListNodes(Context* context, const v1::ListNodesRequest* in,
                      v1::ListNodesResponse* out) override;
+  // Returns the map of one cluster in one answer, see put_fleet_map(). This is an expensive read.
+  Reactor* GetFleetMap(Context* context, const v1::GetFleetMapRequest* in,
+                       v1::FleetMap* out) override;
   Reactor* ListDomains(Context* context, const v1::ListDomainsRequest* in,
                        v1::ListDomainsResponse* out) override;
   Reactor* ListMigSlices(Context* context, const v1::ListMigSlicesRequest* in,

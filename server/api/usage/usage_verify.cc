@@ -130,7 +130,7 @@ void compare(const std::shared_ptr<Verify>& v, const Engine& engine) {
   v->out->set_rows(v->rows);
   put(v->total, v->out->mutable_total());
   put(drift, v->out->mutable_drift());
-  put(engine.residual(shared.now(engine)), v->out->mutable_residual());
+  put(residual_of(engine.bill(shared.now(engine))), v->out->mutable_residual());
   const MutexLock lock(shared.verified_mutex);
   shared.verified_drift = drift;
 }

@@ -245,7 +245,7 @@ class RandomParking {
     Engine follower;
     for (const Fact& fact : facts_) follower.evolve(fact);
     EXPECT_EQ(follower.digest(), engine_.digest());
-    EXPECT_EQ(engine_.residual(now_), GpuTime());
+    EXPECT_EQ(residual_of(engine_.bill(now_)), GpuTime());
   }
   std::size_t resumed = 0;
 

@@ -254,6 +254,16 @@ TEST_F(ApiClusterTest, ImportMakesTheFirstClusterAndItsNodesAreListed) {
   ASSERT_EQ(out.nodes_size(), 1);
   EXPECT_EQ(out.nodes(0).spec().name(), "n2");
   EXPECT_EQ(out.next_page_token(), "");
+  v1::FleetMap map;
+  ASSERT_TRUE(run([&](auto* c) { return clusters_->GetFleetMap(c, {}, &map); }).ok());
+  EXPECT_EQ(map.cluster(), "default");
+  EXPECT_EQ(map.name_rests_size(), 3);
+  ASSERT_EQ(map.runs_size(), 1);
+  EXPECT_EQ(map.runs(0), 24 * 16 + v1::GPU_STATE_FREE);
+  v1::GetFleetMapRequest other;
+  other.set_cluster("west");
+  EXPECT_EQ(run([&](auto* c) { return clusters_->GetFleetMap(c, other, &map); }).error_code(),
+            grpc::StatusCode::NOT_FOUND);
   v1::ListDomainsResponse domains;
   ASSERT_TRUE(run([&](auto* c) { return clusters_->ListDomains(c, {}, &domains); }).ok());
   EXPECT_EQ(domains.domains_size(), 3);

@@ -122,6 +122,12 @@ TEST_F(ApiPastTest, EachReadShowsTheMoment) {
               }).ok());
   ASSERT_EQ(nodes.nodes_size(), 1);
   EXPECT_EQ(nodes.nodes(0).allocated_milligpu(), 8000);
+
+  v1::FleetMap map;
+  ASSERT_TRUE(at(at_first, [&](auto* c) { return clusters_->GetFleetMap(c, {}, &map); }).ok());
+  ASSERT_EQ(map.runs_size(), 1);
+  EXPECT_EQ(map.runs(0), 8 * 16 + v1::GPU_STATE_HELD);
+  EXPECT_EQ(map.job_numbers_size(), 1);
 }
 
 TEST_F(ApiPastTest, ThePresentMomentIsThePresent) {

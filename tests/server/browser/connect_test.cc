@@ -78,8 +78,9 @@ TEST(Reads, TheListIsClosedAndOfReadsAlone) {
 }
 
 TEST(Connect, ACall) {
-  auto got = parse(R"({"account":"ml","pageSize":7})",
-                   {{"Connect-Timeout-Ms", "1500"}, {"Subak-Min-Sequence", "42"}});
+  auto got = parse(R"({"account":"ml","pageSize":7})", {{"Connect-Timeout-Ms", "1500"},
+                                                        {"Subak-Min-Sequence", "42"},
+                                                        {"Subak-At", "2026-11-30T16:00:00Z"}});
   const auto* const asked = std::get_if<Asked>(&got);
   ASSERT_NE(asked, nullptr) << std::get<HttpResponse>(got).body;
   v1::ListQueueRequest request;
@@ -88,9 +89,19 @@ TEST(Connect, ACall) {
   EXPECT_EQ(request.page_size(), 7);
   EXPECT_EQ(asked->timeout_ms, 1500);
   EXPECT_EQ(asked->min_sequence, "42");
+  EXPECT_EQ(asked->at, "2026-11-30T16:00:00Z");
   EXPECT_EQ(std::get<Asked>(parse("{}")).timeout_ms, limits::kBrowserCallMs);
   EXPECT_EQ(std::get<Asked>(parse("{}", {{"Connect-Timeout-Ms", "999999999"}})).timeout_ms,
             limits::kBrowserCallMs);
+}
+
+TEST(Connect, AnAnswerSaysOfWhichMomentItIs) {
+  Answered answered{grpc::Status::OK, "{}", "42", "1767225600000"};
+  EXPECT_THAT(connect_answer(answered).headers,
+              HasSubstr("\r\nSubak-Sequence: 42\r\nTrailer-Subak-Sequence: 42"
+                        "\r\nSubak-Time: 1767225600000\r\nTrailer-Subak-Time: 1767225600000"));
+  answered.time.clear();
+  EXPECT_THAT(connect_answer(answered).headers, Not(HasSubstr("Subak-Time")));
 }
 
 TEST(Connect, RefusalsNameFieldValueAndRemedy) {

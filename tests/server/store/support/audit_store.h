@@ -75,7 +75,7 @@ class AuditedStore {
     engine.check_invariants();
     EXPECT_EQ(engine.digest(), replayed.digest()) << "checkpoint and tail differ from all facts";
     EXPECT_EQ(view_text(*engine.view()), view_text(*replayed.view()));
-    EXPECT_EQ(engine.residual(engine.now()), GpuTime());
+    EXPECT_EQ(residual_of(engine.bill(engine.now())), GpuTime());
   }
   void check_rows(StoreReader& reader) {
     LedgerQuery every;

@@ -16,7 +16,7 @@
 #include <vector>
 
 #include "engine/engine.h"
-#include "row.h"
+#include "tests/bench/row.h"
 #include "server/api/calls/queue_list.h"
 #include "server/api/convert/convert.h"
 

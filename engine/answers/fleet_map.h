@@ -1,0 +1,146 @@
+// The map of a cluster's fleet: each GPU and each MIG slice (a cell) with its state and its job
+// (docs/design/0130). Placement of cells: placement/cells/node_cells.h. All types are plain values.
+// Threads: any.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/ids.h"
+#include "core/quantity.h"
+#include "core/text.h"
+#include "placement/cells/node_cells.h"
+
+namespace subak {
+
+// The state of a cell, or of a part of a cell.
+enum class CellState : std::uint8_t {
+  // Any job may get it.
+  kFree,
+  // A job holds it, and the job's pod is bound to the node.
+  kRunning,
+  // A job holds it that starts: the job's pod is not bound yet.
+  kHeld,
+  // It is reserved for a job that waits, and idle.
+  kReserved,
+  // It is idle, and only certain gangs may get it: as a spare node, in an exclusive domain, or in a
+  // domain that is left to gangs.
+  kKept,
+  // It is idle on a node that is drained or cordoned.
+  kDrained,
+  // It is idle, and unhealthy or on a node that is not ready or not fit.
+  kUnfit,
+  // A pod that Subak never admitted holds it.
+  kForeign,
+};
+template <>
+struct EnumText<CellState> {
+  static constexpr std::array<std::string_view, 8> names{"free", "running", "held",  "reserved",
+                                                         "kept", "drained", "unfit", "foreign"};
+};
+
+struct FleetMap {
+  // Stands for no job, where a field names an entry of `jobs`.
+  static constexpr std::uint32_t kNoJob = UINT32_MAX;
+
+  // A group of nodes.
+  struct Area {
+    // "product", "superpod", "block", "rack" or "domain"; "level 4" for the fourth level.
+    std::string kind;
+    std::string name;
+    // The index of the area around this one. An area without another one around it has its own
+    // index.
+    std::uint32_t parent = 0;
+    // The number of nodes that are in this area and in no area inside it.
+    std::uint32_t nodes = 0;
+  };
+  // Nodes with the same cells.
+  struct NodeKind {
+    std::string product;
+    // The number of installed GPUs, with those that are cut into slices.
+    std::uint32_t gpus = 0;
+    CellLayout layout;
+    friend bool operator==(const NodeKind&, const NodeKind&) = default;
+  };
+  // Why a node takes no new pods.
+  struct Condition {
+    std::string text;
+    // kDrained or kUnfit.
+    CellState state = CellState::kUnfit;
+    friend bool operator==(const Condition&, const Condition&) = default;
+  };
+  struct Node {
+    std::string name;
+    // The index of its kind.
+    std::uint32_t kind = 0;
+    // 0: the node takes new pods. Else the index of its condition, plus 1.
+    std::uint32_t condition = 0;
+  };
+  // The times of a drain that begins or ends by itself.
+  struct Drain {
+    // The index of the node.
+    std::uint32_t node = 0;
+    // When the drain begins; 0: it has begun. When it ends by itself; 0: it does not.
+    TimeMs from_ms = 0, until_ms = 0;
+  };
+  // Who pays for jobs. `account` and `user` are empty for jobs without an account.
+  struct Owner {
+    std::string account, user;
+  };
+  struct Job {
+    JobId id;
+    // The index of its owner.
+    std::uint32_t owner = 0;
+    // When the job's GPUs are expected to be free, by its time limit or the policy's default. 0:
+    // not known, or the job holds nothing.
+    TimeMs end_ms = 0;
+  };
+  // Equal cells that follow one another. A run may go on from one node to the next.
+  struct Run {
+    CellState state = CellState::kFree;
+    // The index of the job, or kNoJob.
+    std::uint32_t job = kNoJob;
+    std::uint32_t cells = 0;
+    // If it is above 0, the run is one cell that is divided into this many of `parts`. The parts
+    // come in the order of the runs. `state` and `job` are then those of the first part.
+    std::uint32_t parts = 0;
+  };
+  // A part of a divided cell.
+  struct Part {
+    CellState state = CellState::kFree;
+    std::uint32_t job = kNoJob;
+    MilliGpu milligpu = 0;
+    friend bool operator==(const Part&, const Part&) = default;
+  };
+  // An amount that pods hold beyond what a node has, since it lost GPUs or was overbooked.
+  struct Excess {
+    std::uint32_t node = 0;
+    Part part;
+  };
+
+  // The cluster, and the time of the state.
+  ClusterId cluster;
+  TimeMs time_ms = 0;
+  // The areas. Each area comes before the areas inside it.
+  std::vector<Area> areas;
+  std::vector<NodeKind> kinds;
+  std::vector<Condition> conditions;
+  // The nodes of the first area, then those of the second, and so on. In an area, nodes are sorted
+  // by name, and numbers in names by their value.
+  std::vector<Node> nodes;
+  std::vector<Drain> drains;
+  std::vector<Owner> owners;
+  // The jobs in the order in which they first appear.
+  std::vector<Job> jobs;
+  // The cells of the first node, then those of the second, and so on. The last cell of the last
+  // node ends the last run.
+  std::vector<Run> runs;
+  std::vector<Part> parts;
+  std::vector<Excess> excess;
+};
+
+}  // namespace subak
