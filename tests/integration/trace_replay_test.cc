@@ -1,7 +1,7 @@
 // Days of the Philly trace in a real store: each start and each reservation comes out the same when its pass
 // is decided again.
 //
-// SUBAK_REPLAY_DAYS sets how many days (0.2), from day 21 of the trace, the beginning of its busiest weeks. The
+// SUBAK_REPLAY_DAYS sets how many days (0.4), from day 21 of the trace, the beginning of its busiest weeks. The
 // jobs that ran then are there too. Without the trace: a seeded workload with Philly's mix of sizes.
 #include <gtest/gtest.h>
 
@@ -108,7 +108,7 @@ Decisions decisions_in(StoreReader& reader) {
 
 TEST(TraceReplay, EachDecisionOfTheTraceComesOutTheSame) {
   const char* const text = std::getenv("SUBAK_REPLAY_DAYS");
-  const sim::Workload workload = days(text == nullptr ? 0.2 : std::atof(text));
+  const sim::Workload workload = days(text == nullptr ? 0.4 : std::atof(text));
   const TempFolder folder;
   auto store = open_sqlite_store({folder.file("subak.db")});
   ASSERT_TRUE(store.ok());
