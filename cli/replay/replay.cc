@@ -116,42 +116,21 @@ int replay_one(Session& s, const ReplayCommand& o) {
 
 // Replays each decision of the range, up to the first difference.
 int replay_range(Session& s, const ReplayCommand& o) {
-  constexpr std::size_t kAtOnce = 10'000;
   const auto reader = open(o.state);
   Replay replay(*reader);
+  const Result<ReplayedRange> done = replay.range(o.from, o.to);
+  if (!done.ok()) throw failure_of(done.error());
   v1::ReplayReport report;
-  report.set_same(true);
-  std::uint64_t at = o.from - 1, done_until = 0;
-  std::int64_t same = 0, skipped = 0;
-  while (report.same() && at < o.to) {
-    const auto facts = reader->facts(at, kAtOnce);
-    if (!facts.ok()) throw failure_of(facts.error());
-    if (facts->empty()) break;
-    for (const Fact& fact : *facts) {
-      at = fact.seq;
-      if (fact.seq > o.to || !report.same()) break;
-      if (!is_decision(fact)) continue;
-      same += fact.seq <= done_until ? 1 : 0;
-      if (fact.seq <= done_until) continue;
-      const Result<Replayed> done = replay.fact(fact.seq);
-      if (!done.ok()) throw failure_of(done.error());
-      if (done->verdict == ReplayVerdict::kSame) {
-        done_until = done->end;
-        ++same;
-      } else if (done->verdict == ReplayVerdict::kNoPass) {
-        ++skipped;
-      } else {
-        report.set_same(false);
-        put_pass(*done, report);
-        put_reasons(replay, *done, report);
-      }
-    }
+  report.set_same(!done->different);
+  report.set_decisions_same(done->same);
+  report.set_decisions_not_of_passes(done->no_pass);
+  if (done->different) {
+    put_pass(*done->different, report);
+    put_reasons(replay, *done->different, report);
   }
-  report.set_decisions_same(same);
-  report.set_decisions_not_of_passes(skipped);
   s.show_text(report, [&] {
     line(s, "decisions",
-         std::to_string(same) + " came out the same, " + std::to_string(skipped) +
+         std::to_string(done->same) + " came out the same, " + std::to_string(done->no_pass) +
              " were made by other inputs than passes");
     if (!report.same()) print_pass(s, report);
   });

@@ -19,7 +19,7 @@ BEGIN;
 GRANT SELECT, UPDATE ON lead, beat TO :"service";
 GRANT SELECT, INSERT ON facts, ledger, audit TO :"service";
 GRANT SELECT, INSERT, UPDATE, DELETE ON meta TO :"service";
-GRANT SELECT, INSERT, DELETE ON checkpoint TO :"service";
+GRANT SELECT, INSERT, DELETE ON checkpoint, past_checkpoints TO :"service";
 GRANT SELECT, INSERT, UPDATE ON told, activity, notices TO :"service";
 GRANT SELECT, INSERT, UPDATE, DELETE ON usage_days, usage_mark TO :"service";
 GRANT SELECT ON migrations, ledger_text, audit_text TO :"service";

@@ -175,6 +175,14 @@ void write_follower(Families& out, const FollowerStats& follower) {
   out.sample({}, follower.checkpoints);
   out.counter("subak_checkpoint_failures_total", "Checkpoints that could not be written.");
   out.sample({}, follower.checkpoint_failures);
+  out.gauge("subak_past_checkpoints",
+            "Past checkpoints of the store, from which reads of the past start.");
+  out.sample({}, follower.past.count);
+  out.gauge("subak_past_checkpoints_bytes", "Size of all past checkpoints.");
+  out.sample({}, follower.past.bytes);
+  out.counter("subak_past_checkpoint_failures_total",
+              "Past checkpoints that could not be written. Only reads of the past become slower.");
+  out.sample({}, follower.past.failures);
   out.counter("subak_digest_mismatches_total",
               "Times that the states of loop and follower differed. Must stay 0.");
   out.sample({}, follower.digests_different);

@@ -4,6 +4,7 @@
 #include <chrono>
 #include <utility>
 
+#include "server/codec/packed_facts.h"
 #include "server/log/log.h"
 #include "server/log/thread_name.h"
 #include "server/runtime/clock/clock.h"
@@ -91,9 +92,21 @@ std::optional<Error> Past::open() {
   auto reader = store_->open_reader();
   if (!reader.ok()) return reader.error();
   kept_.reader = std::move(*reader);
-  kept_.fold = std::make_unique<Fold>(*kept_.reader);
+  kept_.fold = std::make_unique<Fold>(*kept_.reader, [this](const Engine& e) { keep(e); });
   keeps_ = true;
   return std::nullopt;
+}
+
+void Past::keep(const Engine& engine) {
+  PackedFacts facts;
+  const auto packed = [&]() -> const PackedFacts* {
+    bool whole = true;
+    engine.checkpoint([&](const Fact& fact) { whole = facts.add(fact) && whole; });
+    return whole ? &facts : nullptr;
+  };
+  if (const auto error = store_->add_past_checkpoint(engine.seq(), packed)) {
+    log::warn("past checkpoint not written", {{"seq", engine.seq()}, {"error", error->message()}});
+  }
 }
 
 void Past::drop() {

@@ -1,7 +1,8 @@
 // Reads of an earlier moment. A `Past` has a thread, and a read connection to the store while it is
 // used. It folds the facts into an engine of its own, so neither the loop nor the follower waits
 // for it. It keeps the state of the last moment for some minutes. So further reads of this moment,
-// or of a later one, are fast.
+// or of a later one, are fast. A long fold fills gaps between the store's past checkpoints, so the
+// next read there is fast too.
 #pragma once
 
 #include <atomic>
@@ -100,6 +101,8 @@ class Past {
   void serve(const PastRead& read);
   std::optional<Error> open();
   void drop();
+  // Keeps a past checkpoint of this state, if the store lacks one.
+  void keep(const Engine& engine);
 
   const Options options_;
   Store* store_ = nullptr;

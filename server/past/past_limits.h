@@ -16,6 +16,8 @@ inline constexpr DurationMs kPastKeptMs = 5 * kMinuteMs;
 // How many facts one read of the store returns on the way to a moment. Between two such reads, a
 // stop and a cancelled call take effect.
 inline constexpr std::size_t kPastFactsAtOnce = 10'000;
+// A fold over at most this many facts goes on from the present state, and looks for no nearer one.
+inline constexpr std::uint64_t kPastShortFold = 1000;
 // The longest text of a moment, in bytes. A longer one is refused.
 inline constexpr std::size_t kMaxMomentBytes = 64;
 // How many facts a replay reads around one decision: those of the same time before it, and the

@@ -122,6 +122,36 @@ Result<bool> Replay::try_at(std::uint64_t begin, const Engine& state, Replayed& 
   return false;
 }
 
+Result<ReplayedRange> Replay::range(std::uint64_t from, std::uint64_t to) {
+  ReplayedRange out;
+  std::uint64_t done_until = 0;
+  for (std::uint64_t at = from - 1; at < to;) {
+    const std::uint64_t most = std::min<std::uint64_t>(limits::kPastFactsAtOnce, to - at);
+    const auto facts = reader_.facts(at, static_cast<std::size_t>(most));
+    if (!facts.ok()) return facts.error();
+    if (facts->empty()) break;
+    at = facts->back().seq;
+    for (const Fact& fact : *facts) {
+      if (!is_decision(fact)) continue;
+      if (fact.seq > done_until) {
+        Result<Replayed> done = this->fact(fact.seq);
+        if (!done.ok()) return done.error();
+        if (done->verdict == ReplayVerdict::kDifferent) {
+          out.different = std::move(*done);
+          return out;
+        }
+        if (done->verdict == ReplayVerdict::kNoPass) {
+          ++out.no_pass;
+          continue;
+        }
+        done_until = done->end;
+      }
+      ++out.same;
+    }
+  }
+  return out;
+}
+
 Result<Replayed> Replay::fact(std::uint64_t seq) {
   before_.reset();
   if (seq < 2) {

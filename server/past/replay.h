@@ -50,6 +50,14 @@ struct Replayed {
   std::string stored, replayed;
 };
 
+// The result of a replay of all decisions of a range.
+struct ReplayedRange {
+  // The decisions that came out the same, and those that no pass made (ReplayVerdict::kNoPass).
+  std::int64_t same = 0, no_pass = 0;
+  // The first decision that came out different; nullopt: there is none.
+  std::optional<Replayed> different;
+};
+
 // True for facts that a replay of a range examines: starts, reservations and new claims.
 bool is_decision(const Fact& fact);
 
@@ -64,8 +72,13 @@ class Replay {
   // limits::kMaxReplayFacts is reached. Other errors are those of the reader.
   Result<Replayed> fact(std::uint64_t seq);
 
-  // Returns the state before the pass that the last call of fact() replayed; nullptr if that call
-  // failed. Valid until the next call.
+  // Replays each decision (is_decision()) of the facts `from` to `to`, up to the first difference.
+  // `from` must be at least 1. Facts after the store's last one do not count. Each pass is replayed
+  // once. The errors are those of fact().
+  Result<ReplayedRange> range(std::uint64_t from, std::uint64_t to);
+
+  // Returns the state before the pass that was replayed last, by fact() or range(); nullptr if that
+  // call failed. Valid until the next call.
   const Engine* before() const { return before_.get(); }
 
  private:

@@ -88,6 +88,24 @@ void Checkpointer::write_day_sums() {
   }
 }
 
+void Checkpointer::count_past(StoreReader& reader) {
+  const auto all = reader.past_checkpoints();
+  if (!all.ok()) return log::warn("past checkpoints not read", {{"error", all.error().message()}});
+  std::uint64_t bytes = 0;
+  for (const StoredCheckpoint& one : *all) bytes += one.bytes;
+  past_.count = all->size();
+  past_.bytes = bytes;
+}
+
+void Checkpointer::write_past(const Copy& copy) {
+  if (const auto error = store_.add_past_checkpoint(copy.seq, [&] { return &copy.facts; })) {
+    ++past_.failures;
+    log::warn("past checkpoint not written", {{"seq", copy.seq}, {"error", error->message()}});
+  }
+  const auto reader = store_.open_reader();
+  if (reader.ok()) count_past(**reader);
+}
+
 void Checkpointer::write(const Copy& copy) {
   std::optional<Error> error = copy.error;
   if (!error) error = store_.write_checkpoint(copy.seq, copy.facts);
@@ -97,6 +115,7 @@ void Checkpointer::write(const Copy& copy) {
     log::warn("start estimates not stored", {{"seq", copy.seq}, {"error", lost->message()}});
   }
   options_.on_written(copy.seq, error);
+  if (!error && !stopping_) write_past(copy);
   write_day_sums();
   writing_ = false;
 }

@@ -20,6 +20,14 @@
 
 namespace subak {
 
+// The past checkpoints of the store, as they were at the start or after the last checkpoint, and
+// the attempts of this process to write one that failed.
+struct PastCheckpointStats {
+  std::uint64_t count = 0;
+  std::uint64_t bytes = 0;
+  std::uint64_t failures = 0;
+};
+
 // The follower owns one Checkpointer. Memory: one copy of the state in its durable form, until it
 // is written.
 class Checkpointer {
@@ -43,6 +51,11 @@ class Checkpointer {
   // Says which checkpoint is the newest in the store. The follower calls this at its start. `seq`:
   // the last fact of that checkpoint. `size`: how many facts it has.
   void found(std::uint64_t seq, std::uint64_t size);
+  // Counts the past checkpoints of the store. The follower calls this at its start. A failure is
+  // logged.
+  void count_past(StoreReader& reader);
+  // Threads: any.
+  PastCheckpointStats past() const { return {past_.count, past_.bytes, past_.failures}; }
   // Returns the number of the last fact in the newest checkpoint; 0: there is none. A checkpoint in
   // progress counts. A checkpoint whose write failed counts too, so the next one is due only after
   // `every` more facts.
@@ -72,6 +85,7 @@ class Checkpointer {
   // checkpoint that is written adds them too.
   void add_day_sums(const Engine& engine);
   // Stops the work on the sums of days early, for good. The next start of the service continues it.
+  // Also, no further past checkpoint is written, so that a stop takes no longer.
   void stop_day_sums() { stopping_ = true; }
 
  private:
@@ -88,6 +102,9 @@ class Checkpointer {
   // Writes the checkpoint and the calibration, then calls on_written. If only the write of the
   // calibration fails, it logs that failure, and on_written gets no error.
   void write(const Copy& copy);
+  // Keeps the checkpoint as a past checkpoint too, if the store lacks one there. A failure is
+  // logged.
+  void write_past(const Copy& copy);
   // Adds rows to the sums of days. A failure is logged.
   void write_day_sums();
 
@@ -102,6 +119,11 @@ class Checkpointer {
   // The last day that was closed at the last add_day_sums().
   std::int64_t summed_day_ = -1;
   std::atomic<bool> stopping_ = false;
+  // The values of PastCheckpointStats.
+  struct Past {
+    std::atomic<std::uint64_t> count = 0, bytes = 0, failures = 0;
+  };
+  Past past_;
   std::thread thread_;
 };
 

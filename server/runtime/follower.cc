@@ -175,6 +175,7 @@ Queued Follower::read_queue(const std::string& caller, QueueRead fn) {
 FollowerStats Follower::stats() const {
   const MutexLock lock(impl_->shared.mutex);
   FollowerStats stats = impl_->shared.stats;
+  stats.past = impl_->checkpointer->past();
   stats.reads_waiting = impl_->shared.cheap.size() + impl_->shared.expensive.size();
   return stats;
 }
@@ -286,6 +287,7 @@ bool Follower::Impl::recover() {
   }
   const std::uint64_t checkpoint_seq = recovered->checkpoint_seq;
   checkpointer->found(checkpoint_seq, recovered->checkpoint_facts);
+  checkpointer->count_past(*reader);
   forecaster->go_on(engine, told_seq >= checkpoint_seq && told_seq <= engine.seq());
   const MutexLock lock(shared.mutex);
   shared.stats.seq = engine.seq();

@@ -27,6 +27,7 @@
 #include "engine/answers/queue_snapshot.h"
 #include "engine/engine.h"
 #include "engine/forecast/start_calibration.h"
+#include "server/runtime/checkpointer.h"
 #include "server/runtime/fair_queue.h"
 #include "server/runtime/ports.h"
 #include "server/runtime/runtime.h"
@@ -77,6 +78,7 @@ struct FollowerStats {
   std::uint64_t checkpoint_failures = 0;
   // The last fact of the newest checkpoint; 0: there is none.
   std::uint64_t checkpoint_seq = 0;
+  PastCheckpointStats past;
   // How many digests of the follower were equal to the loop's digests.
   std::uint64_t digests_equal = 0;
   // How many digests of the follower differed from the loop's digests. This number must stay 0.

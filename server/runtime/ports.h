@@ -54,6 +54,17 @@ struct Recovered {
   std::uint64_t tail_facts = 0;
 };
 
+// A checkpoint that a store has.
+struct StoredCheckpoint {
+  // The last fact of its state.
+  std::uint64_t seq = 0;
+  // The number of facts that rebuild the state.
+  std::uint64_t facts = 0;
+  // The size in the store, in bytes. 0 for the checkpoint in use.
+  std::uint64_t bytes = 0;
+  friend bool operator==(const StoredCheckpoint&, const StoredCheckpoint&) = default;
+};
+
 // A row of the ledger, with the number of the fact that wrote it.
 struct LedgerEntry {
   std::uint64_t seq = 0;
@@ -174,6 +185,20 @@ class StoreReader {
   virtual Result<Recovered> recover(FactSink& sink) = 0;
   // Returns facts after `after_seq`, at most `most`, in order.
   virtual Result<std::vector<Fact>> facts(std::uint64_t after_seq, std::size_t most) = 0;
+  // Returns the checkpoint in use, from which recover() starts. `seq` is 0 if there is none. The
+  // default implementation has none.
+  virtual Result<StoredCheckpoint> checkpoint_in_use() { return StoredCheckpoint(); }
+  // Returns the past checkpoints (docs/design/0131) that belong to these facts, the oldest first.
+  // The default implementation has none.
+  virtual Result<std::vector<StoredCheckpoint>> past_checkpoints() {
+    return std::vector<StoredCheckpoint>();
+  }
+  // Passes the facts of the past checkpoint `seq` to `sink`, as recover() passes those of the
+  // checkpoint in use. An error: there is no such past checkpoint, it is damaged, or it needs a
+  // newer program. Then `sink` may have got some facts. The default implementation has none.
+  virtual std::optional<Error> read_past_checkpoint(std::uint64_t seq, FactSink& /*sink*/) {
+    return Error{ErrorCode::kNotFound, "store.past", std::to_string(seq), "want a past checkpoint"};
+  }
   // Returns rows of the ledger.
   virtual Result<std::vector<LedgerEntry>> ledger(const LedgerQuery& query) = 0;
   // Returns sums of ledger rows in [from_ms, to_ms), grouped by payer, holder, state and the
@@ -241,6 +266,16 @@ class Store {
   // durable. Once the whole checkpoint is durable, it replaces the previous one. Commits may run at
   // the same time. After an error, only this checkpoint is lost.
   virtual std::optional<Error> write_checkpoint(std::uint64_t seq, const PackedFacts& facts) = 0;
+  // Keeps a compressed copy of a checkpoint of the state after the fact `seq`, which must be
+  // durable, if it is worth keeping (server/store/past). Then it calls `facts` once for the facts
+  // that rebuild this state. If `facts` returns nullptr, it keeps nothing. It drops others where
+  // the limits require this (limits::kPastCheckpointFacts and those beside it). Does nothing in a
+  // process that does not lead. After an error, past checkpoints may be missing, so reads of the
+  // past take longer. The default implementation keeps none. Threads: any.
+  virtual std::optional<Error> add_past_checkpoint(
+      std::uint64_t /*seq*/, const std::function<const PackedFacts*()>& /*facts*/) {
+    return std::nullopt;
+  }
   // Replaces the calibration data that is stored beside the checkpoint
   // (server/codec/calibration.h). After an error, only this data is lost, which does no harm. The
   // default implementation stores nothing.

@@ -9,12 +9,9 @@
 #include <unistd.h>
 
 #include <atomic>
-#include <cmath>
-#include <cstdlib>
 #include <filesystem>
 #include <future>
 #include <mutex>
-#include <random>
 
 #include "core/text.h"
 #include "server/api/api.h"
@@ -25,6 +22,7 @@
 #include "sim/read/workload.h"
 #include "subak/v1/cluster_service.grpc.pb.h"
 #include "subak/v1/job_service.grpc.pb.h"
+#include "tests/integration/philly.h"
 
 namespace subak {
 namespace {
@@ -285,40 +283,11 @@ class Nobody final : public sim::Observer {
   void ended(std::uint32_t, TimeMs) override {}
 };
 
-// Philly's mix: 93 % of jobs take one GPU, the rest up to 32.
-// Run times are lognormal around 20 minutes.
-std::vector<sim::TraceJob> made_up_trace() {
-  std::mt19937_64 random(20170803);
-  auto unit = [&] { return static_cast<double>(random() >> 11) / 9007199254740992.0; };
-  std::vector<sim::TraceJob> trace;
-  DurationMs now = 0;
-  for (std::size_t i = 0; i < kJobs; ++i) {
-    sim::TraceJob job;
-    job.id = "j" + std::to_string(i);
-    now += static_cast<DurationMs>(unit() * 120'000);
-    job.submit_ms = now;
-    const double bell = unit() + unit() + unit() + unit() - 2;  // enough of a normal for a mix
-    job.duration_ms = 1000 + static_cast<DurationMs>(1'150'000 * std::exp(2.6 * bell));
-    const double u = unit();
-    job.milligpu = (u < 0.932   ? 1
-                    : u < 0.95  ? 2
-                    : u < 0.98  ? 4
-                    : u < 0.993 ? 8
-                                : 32) *
-                   kMilliPerGpu;
-    job.team = "vc" + std::to_string(random() % 5 * (random() % 3));
-    trace.push_back(job);
-  }
-  return trace;
-}
-
 sim::Workload workload() {
-  const char* folder = std::getenv("SUBAK_TRACES");
-  const std::string path = std::string(folder ? folder : "../shared/traces") + "/philly.csv.gz";
   std::vector<sim::TraceJob> trace;
   std::string nodes = "8x8";
-  if (std::filesystem::exists(path)) {
-    auto read = sim::read_trace(path);
+  if (std::filesystem::exists(philly_path())) {
+    auto read = sim::read_trace(philly_path());
     EXPECT_TRUE(read.ok());
     for (sim::TraceJob& job : *read) {
       if (job.submit_ms < 21 * kDayMs || trace.size() == kJobs) continue;
@@ -327,7 +296,7 @@ sim::Workload workload() {
     }
     nodes = "24x8";
   } else {
-    trace = made_up_trace();
+    trace = like_philly(kJobs);
   }
   auto fleet = sim::read_nodes(nodes);
   EXPECT_TRUE(fleet.ok());

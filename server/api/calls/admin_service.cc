@@ -163,7 +163,7 @@ AdminService::Reactor* AdminService::ListAudit(Context* context, const v1::ListA
 
 grpc::ServerWriteReactor<v1::BackupResponse>* AdminService::Backup(Context* context,
                                                                    const v1::BackupRequest*) {
-  const Admission admission = admit(shared_, *context, Role::kAdmin);
+  const Admission admission = admit_stream(shared_, *context, Role::kAdmin);
   auto stream = std::make_shared<BackupStream>(shared_.streams, shared_.backups, shared_.store);
   if (!stream->begin(StreamKind::kBackup, admission)) return stream.get();
   if (const auto why =

@@ -264,7 +264,7 @@ ClusterService::Reactor* ClusterService::GetPlan(Context* context, const v1::Get
 
 grpc::ServerBidiReactor<v1::ObserveRequest, v1::ObserveResponse>* ClusterService::Observe(
     Context* context) {
-  const Admission admission = admit(shared_, *context, Role::kAdmin);
+  const Admission admission = admit_stream(shared_, *context, Role::kAdmin);
   auto stream = std::make_shared<ObserveStream>(shared_.streams, observers_, shared_.runtime,
                                                 admission.caller ? admission.caller->actor : "");
   const std::optional<Error> not_ready = shared_.not_ready();
@@ -276,7 +276,7 @@ grpc::ServerBidiReactor<v1::ObserveRequest, v1::ObserveResponse>* ClusterService
 
 grpc::ServerWriteReactor<v1::EffectsResponse>* ClusterService::Effects(
     Context* context, const v1::EffectsRequest* in) {
-  const Admission admission = admit(shared_, *context, Role::kAdmin);
+  const Admission admission = admit_stream(shared_, *context, Role::kAdmin);
   const ClusterView* cluster = nullptr;
   const std::shared_ptr<const View> view = shared_.runtime.view();
   if (admission.caller) cluster = view->cluster(in->cluster());
@@ -299,7 +299,7 @@ grpc::ServerWriteReactor<v1::EffectsResponse>* ClusterService::Effects(
 
 grpc::ServerWriteReactor<v1::StaticResponse>* ClusterService::Static(Context* context,
                                                                      const v1::StaticRequest*) {
-  const Admission admission = admit(shared_, *context, Role::kViewer);
+  const Admission admission = admit_stream(shared_, *context, Role::kViewer);
   auto stream = std::make_shared<AdmissionSnapshotStream>(shared_.streams, shared_.statics);
   if (stream->begin(StreamKind::kStatic, admission)) {
     shared_.statics.add(stream);

@@ -208,7 +208,7 @@ JobService::Reactor* JobService::ExplainJob(Context* context, const v1::ExplainJ
 
 grpc::ServerWriteReactor<v1::WatchJobsResponse>* JobService::WatchJobs(
     Context* context, const v1::WatchJobsRequest* in) {
-  const Admission admission = admit(shared_, *context, Role::kViewer);
+  const Admission admission = admit_stream(shared_, *context, Role::kViewer);
   Check check;
   JobWatch::Filter filter;
   filter.account = check.name("account", in->account(), false);

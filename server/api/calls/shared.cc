@@ -35,6 +35,18 @@ std::optional<std::string> browser_of(const Shared& shared,
   return std::string(value.substr(own.size() + 1));
 }
 
+// Returns the value of `subak-at`; nullopt: the caller names no moment.
+std::optional<std::string_view> moment_of(const grpc::CallbackServerContext& context) {
+  const auto it = context.client_metadata().find(kAt);
+  if (it == context.client_metadata().end()) return std::nullopt;
+  return std::string_view(it->second.data(), it->second.size());
+}
+
+Error only_present(std::string_view moment, std::string_view what) {
+  return {ErrorCode::kInvalid, kAt, std::string(moment.substr(0, limits::kMaxMomentBytes)),
+          "want no moment: this " + std::string(what) + " only shows the present"};
+}
+
 }  // namespace
 
 Shared::Shared(ApiOptions given, const ApiDeps& deps)
@@ -120,6 +132,15 @@ Admission admit(Shared& shared, const grpc::CallbackServerContext& context, Role
   return out;
 }
 
+Admission admit_stream(Shared& shared, const grpc::CallbackServerContext& context, Role least) {
+  Admission out = admit(shared, context, least);
+  const auto moment = moment_of(context);
+  if (!out.caller || !moment) return out;
+  out.refusal = to_status(only_present(*moment, "stream"));
+  out.caller.reset();
+  return out;
+}
+
 Call::Call(Shared& shared, grpc::CallbackServerContext* context)
     : shared_(&shared), context_(context), reactor_(context->DefaultReactor()) {}
 
@@ -143,18 +164,15 @@ bool Call::allow(Role least, Moments moments) {
 }
 
 bool Call::read_at(Moments moments) {
-  const auto& metadata = context_->client_metadata();
-  const auto it = metadata.find(kAt);
-  if (it == metadata.end()) return true;
-  const std::string_view text(it->second.data(), it->second.size());
-  const Result<Moment> at = read_moment(text, kAt);
+  const auto text = moment_of(*context_);
+  if (!text) return true;
+  const Result<Moment> at = read_moment(*text, kAt);
   if (!at.ok()) {
     fail(at.error());
     return false;
   }
   if (moments == Moments::kPresent) {
-    fail({ErrorCode::kInvalid, kAt, std::string(text),
-          "want no moment: this call only knows the present"});
+    fail(only_present(*text, "call"));
     return false;
   }
   const auto* const time = std::get_if<MomentTime>(&*at);

@@ -119,6 +119,10 @@ struct Shared {
 // caller.
 Admission admit(Shared& shared, const grpc::CallbackServerContext& context, Role least);
 
+// Does the same as admit(), for a stream. A stream only shows the present. So an admitted caller
+// that names a moment (`subak-at`) is refused with INVALID_ARGUMENT.
+Admission admit_stream(Shared& shared, const grpc::CallbackServerContext& context, Role least);
+
 // The moments that a call can show. kAny: the caller may name an earlier moment by the metadata
 // `subak-at`. kPresent: such a call gets INVALID_ARGUMENT.
 enum class Moments : std::uint8_t { kPresent, kAny };

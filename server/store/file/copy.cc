@@ -27,20 +27,6 @@ std::string folder_of(const std::string& path) {
   return folder.empty() ? "." : folder.string();
 }
 
-// The copy must not use the room of the next commit: without disk space the service ends.
-std::optional<Error> check_room(const std::string& to, std::int64_t needed) {
-  struct statvfs info {};
-  const std::string folder = folder_of(to);
-  if (::statvfs(folder.c_str(), &info) != 0) {
-    return refuse(folder, std::strerror(errno), "want a folder that exists");
-  }
-  const auto free =
-      static_cast<std::int64_t>(info.f_bavail) * static_cast<std::int64_t>(info.f_frsize);
-  if (free >= needed) return std::nullopt;
-  return refuse(folder, std::to_string(free >> 20) + " MiB free",
-                "want " + std::to_string(needed >> 20) + " MiB: the copy and some to spare");
-}
-
 // Creates a new file for the owner alone; SQLite would follow the umask.
 std::optional<Error> make_file(const std::string& path) {
   const int fd = ::open(path.c_str(), O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, 0600);
@@ -74,6 +60,20 @@ std::optional<Error> copy_to(const std::string& to, Connection& source,
 
 }  // namespace
 
+std::optional<Error> check_room(const std::string& to, std::int64_t needed) {
+  struct statvfs info {};
+  const std::string folder = folder_of(to);
+  if (::statvfs(folder.c_str(), &info) != 0) {
+    return refuse(folder, std::strerror(errno), "want a folder that exists");
+  }
+  const auto free =
+      static_cast<std::int64_t>(info.f_bavail) * static_cast<std::int64_t>(info.f_frsize);
+  if (free >= needed) return std::nullopt;
+  return refuse(folder, std::to_string(free >> 20) + " MiB free",
+                "want " + std::to_string(needed >> 20) + " MiB: the new file and some to spare");
+}
+
+// The copy must not use the room of the next commit: without disk space the service ends.
 std::optional<Error> copy_store(const std::string& from, const std::string& to,
                                 const std::function<bool()>& wanted, std::int64_t spare_bytes) {
   Connection source;

@@ -26,6 +26,10 @@ std::optional<Error> copy_store(const std::string& from, const std::string& to,
                                 const std::function<bool()>& wanted,
                                 std::int64_t spare_bytes = limits::kSpareDiskBytes);
 
+// Returns an error if the disk of the new file `to` has less than `needed` bytes free:
+// kPrecondition, with the folder. Threads: any.
+std::optional<Error> check_room(const std::string& to, std::int64_t needed);
+
 // Makes the file and its entry in the folder durable, by fsync(2) of the file and the folder. The
 // error is kPrecondition, and has the file or folder and the system's reason. The call blocks until
 // the disk has done this.

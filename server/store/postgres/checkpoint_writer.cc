@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "core/limits.h"
+#include "server/codec/kept_row.h"
 #include "server/store/file/row_sum.h"
 #include "server/store/postgres/leadership.h"
 #include "server/store/postgres/rows.h"

@@ -49,6 +49,8 @@ class PostgresStore final : public SharedStore {
   // The result is a time by the boot clock. Threads: any.
   std::int64_t owned_until_ms() const override { return confirmed_ms_ + limits::kLeadTrustedMs; }
   std::optional<Error> write_checkpoint(std::uint64_t seq, const PackedFacts& facts) override;
+  std::optional<Error> add_past_checkpoint(
+      std::uint64_t seq, const std::function<const PackedFacts*()>& facts) override;
   std::optional<Error> write_calibration(std::string_view bytes) override;
   Result<std::string> read_calibration() override;
   std::optional<Error> write_activity(std::int64_t part, std::string_view bytes) override;
@@ -71,9 +73,6 @@ class PostgresStore final : public SharedStore {
     // It is unknown whether the statement is durable. resolve() finds out.
     kUnknown,
   };
-  // Checks the settings of the server that a durable commit needs. If options_.replicated is set,
-  // it also checks the synchronous standbys.
-  std::optional<Error> check_server();
   // Reads the rows of the lead once. True: according to all reads so far, the lead is free.
   Result<bool> look(LeadershipSeen& seen);
   // Tries to take the lead. True: this process has taken the lead.
@@ -152,8 +151,13 @@ class PostgresStore final : public SharedStore {
     std::atomic<bool> no_answer{false};
   };
   Trouble trouble_;
-  // Only the thread that writes checkpoints uses `checkpoints_`.
-  CheckpointWriter checkpoints_;
+  struct Checkpoints {
+    // Only the thread that writes checkpoints uses it.
+    CheckpointWriter writer;
+    // Held while past checkpoints are changed.
+    Mutex past;
+  };
+  Checkpoints checkpoints_;
   // When the last heartbeat that confirmed the lead was begun, by the boot clock. Commits do not
   // confirm the lead: a process that waits for silence looks only at heartbeats before it takes the
   // lead.

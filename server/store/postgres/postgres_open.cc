@@ -25,15 +25,17 @@ Error refuse(std::string got, std::string want) {
 }  // namespace
 
 // synchronous_commit is set by this session, and a pooler may have lost it.
-std::optional<Error> PostgresStore::check_server() {
+// Checks the settings of the server that a durable commit needs. `replicated`: also the synchronous
+// standbys.
+std::optional<Error> check_server(PgConnection& db, bool replicated) {
   for (const char* const setting :
        {"fsync", "full_page_writes", "synchronous_commit", "synchronous_standby_names"}) {
     const PgResult row =
-        db_.run("SELECT current_setting($1)", Parameters().add(std::string_view(setting)));
-    if (!row.ok()) return db_.error("store.open", row);
+        db.run("SELECT current_setting($1)", Parameters().add(std::string_view(setting)));
+    if (!row.ok()) return db.error("store.open", row);
     const std::string_view value = row.bytes(0, 0);
     if (std::string_view(setting) == "synchronous_standby_names") {
-      if (!options_.replicated || !value.empty()) continue;
+      if (!replicated || !value.empty()) continue;
       return refuse(
           "a database server without synchronous standbys (synchronous_standby_names is empty)",
           "want a synchronous standby, or databaseDurability: local (--database-durability local), "
@@ -92,7 +94,7 @@ std::optional<Error> PostgresStore::open() {
     if (is_refusal(address_, error->got)) error->want.clear();
     return error;
   }
-  if (auto error = check_server()) return error;
+  if (auto error = check_server(db_, options_.replicated)) return error;
   if (auto error = check_rights(db_)) return error;
   return make_lead(db_);
 }

@@ -7,10 +7,12 @@
 #include "accounting/account.h"
 #include "core/limits.h"
 #include "server/codec/codec.h"
+#include "server/codec/kept_row.h"
 #include "server/store/days/ledger_filter.h"
 #include "server/store/days/read_usage.h"
 #include "server/store/file/row_sum.h"
 #include "server/store/postgres/day_sum_rows.h"
+#include "server/store/postgres/past_rows.h"
 #include "server/store/proof/ledger_rows.h"
 
 namespace subak::postgres {
@@ -152,6 +154,28 @@ std::optional<Error> PostgresReader::each_fact(std::uint64_t after, std::uint32_
     if (static_cast<std::uint64_t>(rows.rows()) < page) return std::nullopt;
   }
   return std::nullopt;
+}
+
+Result<StoredCheckpoint> PostgresReader::checkpoint_in_use() {
+  return in_picture<StoredCheckpoint>([&]() -> Result<StoredCheckpoint> {
+    const auto mark = read_checkpoint(db_, seed_);
+    if (!mark.ok()) return mark.error();
+    return StoredCheckpoint{mark->seq, mark->facts, 0};
+  });
+}
+
+Result<std::vector<StoredCheckpoint>> PostgresReader::past_checkpoints() {
+  return in_picture<std::vector<StoredCheckpoint>>(
+      [&] { return list_past_checkpoints(db_, seed_); });
+}
+
+std::optional<Error> PostgresReader::read_past_checkpoint(std::uint64_t seq, FactSink& sink) {
+  const auto read = in_picture<bool>([&]() -> Result<bool> {
+    auto error = postgres::read_past_checkpoint(db_, seed_, fact_version_, seq, sink);
+    if (error) return *error;
+    return true;
+  });
+  return read.ok() ? std::nullopt : std::optional(read.error());
 }
 
 Result<std::vector<Fact>> PostgresReader::facts(std::uint64_t after_seq, std::size_t most) {

@@ -28,6 +28,9 @@ class PostgresReader final : public StoreReader {
   // Refuses a store that was finalized to a newer version (says_newer()). Before an error, the sink
   // may have got some facts.
   Result<Recovered> recover(FactSink& sink) override;
+  Result<StoredCheckpoint> checkpoint_in_use() override;
+  Result<std::vector<StoredCheckpoint>> past_checkpoints() override;
+  std::optional<Error> read_past_checkpoint(std::uint64_t seq, FactSink& sink) override;
   Result<std::vector<Fact>> facts(std::uint64_t after_seq, std::size_t most) override;
   Result<std::vector<LedgerEntry>> ledger(const LedgerQuery& query) override;
   Result<std::vector<DailyUsage>> daily_usage(const LedgerQuery& query) override;

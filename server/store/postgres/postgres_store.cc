@@ -14,6 +14,7 @@
 #include "server/store/move/copy_history.h"
 #include "server/store/postgres/day_sum_rows.h"
 #include "server/store/postgres/leadership.h"
+#include "server/store/postgres/past_rows.h"
 #include "server/store/postgres/postgres_impl.h"
 #include "server/store/postgres/postgres_reader.h"
 #include "server/store/sqlite/sqlite_store.h"
@@ -39,7 +40,9 @@ constexpr char kLastEdits[] =
 }  // namespace
 
 PostgresStore::PostgresStore(Address address, PostgresOptions options)
-    : address_(std::move(address)), options_(std::move(options)), checkpoints_(address_) {}
+    : address_(std::move(address)),
+      options_(std::move(options)),
+      checkpoints_{CheckpointWriter(address_), {}} {}
 
 void PostgresStore::give_up_lead() {
   heartbeat_ = nullptr;
@@ -204,11 +207,19 @@ PostgresStore::Outcome PostgresStore::last_edits(std::span<const Fact> facts, La
 // --- checkpoints ---------------------------------------------------------------------------------
 
 std::optional<Error> PostgresStore::write_checkpoint(std::uint64_t seq, const PackedFacts& facts) {
-  return checkpoints_.write({epoch_, version_, identity_.seed}, seq, facts);
+  return checkpoints_.writer.write({epoch_, version_, identity_.seed}, seq, facts);
+}
+
+std::optional<Error> PostgresStore::add_past_checkpoint(
+    std::uint64_t seq, const std::function<const PackedFacts*()>& facts) {
+  if (!leads()) return std::nullopt;
+  const MutexLock lock(checkpoints_.past);
+  PastRows rows(address_, epoch_, identity_.seed);
+  return subak::add_past_checkpoint(rows, identity_.seed, seq, facts);
 }
 
 std::optional<Error> PostgresStore::write_calibration(std::string_view bytes) {
-  return checkpoints_.write_calibration(epoch_, bytes);
+  return checkpoints_.writer.write_calibration(epoch_, bytes);
 }
 
 Result<std::string> PostgresStore::read_calibration() {

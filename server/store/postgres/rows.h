@@ -67,20 +67,4 @@ Error misfit(const Checkpoint& mark);
 // of the checkpoint.
 std::optional<Error> check_checkpoint(PgConnection& db, const Checkpoint& mark);
 
-// One fact of a checkpoint, as a part of the checkpoint stores it. The bytes are the time (8
-// bytes), the kind (4) and the length (4), the lowest byte first, and then the body.
-struct KeptRow {
-  // The time of the fact.
-  TimeMs time_ms = 0;
-  // The result of codec::kind_of().
-  std::uint32_t kind = 0;
-  // The body from codec::encode().
-  std::string_view body;
-};
-// Appends one row to the part. Its body may have at most limits::kMaxFactBytes.
-void append_kept(std::string& part, const KeptRow& row);
-// Removes the first row from `part` and returns the row. nullopt: that row is incomplete, or `part`
-// is empty. The body of the row points into the bytes of `part`.
-std::optional<KeptRow> next_kept(std::string_view& part);
-
 }  // namespace subak::postgres

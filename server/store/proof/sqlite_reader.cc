@@ -9,6 +9,7 @@
 #include "server/store/days/ledger_filter.h"
 #include "server/store/days/read_usage.h"
 #include "server/store/days/sqlite_days.h"
+#include "server/store/past/past_files.h"
 #include "server/store/proof/audit_rows.h"
 #include "server/store/proof/checks.h"
 #include "server/store/proof/ledger_rows.h"
@@ -84,6 +85,22 @@ std::optional<Error> SqliteReader::recover_tail(FactSink& sink, Recovered& out,
     ++out.tail_facts;
   }
   return rows.error();
+}
+
+Result<StoredCheckpoint> SqliteReader::checkpoint_in_use() {
+  const ReadTransaction picture(db_);
+  if (!picture.ok()) return db_.error("store.checkpoint");
+  const auto mark = read_checkpoint_mark(db_, seed_);
+  if (!mark.ok()) return mark.error();
+  return StoredCheckpoint{mark->seq, mark->facts, 0};
+}
+
+Result<std::vector<StoredCheckpoint>> SqliteReader::past_checkpoints() {
+  return PastFiles(db_, seed_).list();
+}
+
+std::optional<Error> SqliteReader::read_past_checkpoint(std::uint64_t seq, FactSink& sink) {
+  return PastFiles(db_, seed_).read(seq, fact_version_, sink);
 }
 
 Result<std::vector<Fact>> SqliteReader::facts(std::uint64_t after_seq, std::size_t most) {

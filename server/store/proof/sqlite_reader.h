@@ -27,6 +27,10 @@ class SqliteReader final : public StoreReader {
   // Passes the facts of the checkpoint, if there is one, and then the later facts. Before an error,
   // the sink may have got some facts.
   Result<Recovered> recover(FactSink& sink) override;
+  Result<StoredCheckpoint> checkpoint_in_use() override;
+  // Reads the heads of the files of past checkpoints.
+  Result<std::vector<StoredCheckpoint>> past_checkpoints() override;
+  std::optional<Error> read_past_checkpoint(std::uint64_t seq, FactSink& sink) override;
   Result<std::vector<Fact>> facts(std::uint64_t after_seq, std::size_t most) override;
   // Returns the ledger rows of facts that were made after query.from_ms and have a number above
   // query.after_seq. It stops at query.most entries, or after the fact query.last_seq. If the

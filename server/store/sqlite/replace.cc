@@ -7,6 +7,7 @@
 #include "server/store/file/activity_files.h"
 #include "server/store/file/copy.h"
 #include "server/store/file/side_files.h"
+#include "server/store/past/past_files.h"
 #include "server/store/proof/checks.h"
 
 namespace subak {
@@ -24,7 +25,8 @@ std::string aside(const std::string& state) {
 
 // The file keeps its name too until the new one replaces it. Otherwise a service that starts in
 // between would begin a new store. Its log is moved: SQLite would apply it to the new file. The
-// calibration file, the marks of notices and the sums of activity are moved too.
+// calibration file, the marks of notices, the sums of activity and the past checkpoints are moved
+// too.
 std::optional<Error> put_aside(const std::string& state, const std::string& name) {
   std::error_code error;
   if (file_size(state) >= 0) {
@@ -36,9 +38,9 @@ std::optional<Error> put_aside(const std::string& state, const std::string& name
     if (file_size(state + part) >= 0) fs::rename(state + part, name + part, error);
     if (error) return refuse_store(state + part, error.message(), "want a file that can be moved");
   }
-  if (fs::exists(state + kActivitySuffix, error)) {
-    fs::rename(state + kActivitySuffix, name + kActivitySuffix, error);
-    if (error) return refuse_store(state, error.message(), "want a folder that can be moved");
+  for (const char* folder : {kActivitySuffix, kPastSuffix}) {
+    if (fs::exists(state + folder, error)) fs::rename(state + folder, name + folder, error);
+    if (error) return refuse_store(state + folder, error.message(), "want a folder to move");
   }
   return std::nullopt;
 }

@@ -20,6 +20,7 @@
 #include "server/store/proof/head.h"
 #include "server/store/sqlite/fact_writer.h"
 #include "server/store/sqlite/sqlite_store.h"
+#include "threads/mutex.h"
 
 namespace subak {
 
@@ -51,6 +52,9 @@ class SqliteStore final : public Store {
   // transaction, so commits can run between two chunks. Does nothing if this checkpoint is in use
   // already.
   std::optional<Error> write_checkpoint(std::uint64_t seq, const PackedFacts& facts) override;
+  // Writes a file beside the store. It reads on a separate connection, so commits never wait.
+  std::optional<Error> add_past_checkpoint(
+      std::uint64_t seq, const std::function<const PackedFacts*()>& facts) override;
   std::optional<Error> write_calibration(std::string_view bytes) override {
     return write_summed_file(path_ + kCalibrationSuffix, kCalibrationFile, seed_, bytes);
   }
@@ -134,6 +138,8 @@ class SqliteStore final : public Store {
     // The last fact of the checkpoint in use; 0: there is none.
     std::uint64_t seq = 0;
     Statement insert, drop;
+    // Held while past checkpoints are changed.
+    Mutex past;
   };
   Checkpoint checkpoint_;
   // The fact version of the store.

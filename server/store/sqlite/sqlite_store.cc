@@ -11,6 +11,8 @@
 #include "server/store/days/sqlite_days.h"
 #include "server/store/file/copy.h"
 #include "server/store/file/row_sum.h"
+#include "server/store/past/past_files.h"
+#include "server/store/past/past_table.h"
 #include "server/store/proof/checks.h"
 #include "server/store/proof/sqlite_reader.h"
 #include "server/store/sqlite/sqlite_impl.h"
@@ -174,6 +176,15 @@ std::optional<Error> SqliteStore::drop_checkpoints_except(std::uint64_t seq) {
     if (!checkpoint_.drop.run()) return db_.error("store.checkpoint");
     note_durable();
   }
+}
+
+std::optional<Error> SqliteStore::add_past_checkpoint(
+    std::uint64_t seq, const std::function<const PackedFacts*()>& facts) {
+  const MutexLock lock(checkpoint_.past);
+  Connection db;
+  if (!db.open(path_, OpenMode::kReadOnly)) return db.error("store.past");
+  PastFiles files(db, seed_);
+  return subak::add_past_checkpoint(files, seed_, seq, facts);
 }
 
 std::optional<Error> SqliteStore::add_day_sums(const std::function<bool()>& wanted) {

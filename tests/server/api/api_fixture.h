@@ -2,6 +2,8 @@
 // of its own. The clock stands still until a test moves it.
 #pragma once
 
+#include <google/protobuf/descriptor.h>
+#include <grpcpp/generic/generic_stub.h>
 #include <grpcpp/grpcpp.h>
 #include <gtest/gtest.h>
 #include <unistd.h>
@@ -110,6 +112,45 @@ class ApiTest : public testing::Test {
   void prepare(grpc::ClientContext& context) {
     context.set_deadline(std::chrono::system_clock::now() + std::chrono::seconds(60));
     if (!token_.empty()) context.AddMetadata("authorization", "Bearer " + token_);
+  }
+
+  // All methods of all services.
+  static std::vector<const google::protobuf::MethodDescriptor*> all_methods() {
+    const auto* pool = google::protobuf::DescriptorPool::generated_pool();
+    std::vector<const google::protobuf::MethodDescriptor*> out;
+    for (const char* name :
+         {"AccountService", "JobService", "ClusterService", "UsageService", "AdminService"}) {
+      const auto* service = pool->FindServiceByName(std::string("subak.v1.") + name);
+      EXPECT_NE(service, nullptr) << name;
+      for (int i = 0; i < service->method_count(); ++i) out.push_back(service->method(i));
+    }
+    return out;
+  }
+  // An empty request to any method, streams too. `moment`: the metadata subak-at, unless empty.
+  grpc::Status call_empty(const google::protobuf::MethodDescriptor& method,
+                          const std::string& moment = "") {
+    grpc::GenericStub stub(channel_);
+    grpc::ClientContext context;
+    prepare(context);
+    if (!moment.empty()) context.AddMetadata("subak-at", moment);
+    grpc::CompletionQueue queue;
+    void* tag = nullptr;
+    bool ok = false;
+    const auto call = stub.PrepareCall(
+        &context, "/" + method.service()->full_name() + "/" + method.name(), &queue);
+    call->StartCall(nullptr);
+    queue.Next(&tag, &ok);
+    grpc::Slice none;
+    call->WriteLast(grpc::ByteBuffer(&none, 1), grpc::WriteOptions(), nullptr);
+    queue.Next(&tag, &ok);
+    grpc::ByteBuffer answer;
+    call->Read(&answer, nullptr);
+    queue.Next(&tag, &ok);
+    if (ok) context.TryCancel();  // a stream that goes on
+    grpc::Status status;
+    call->Finish(&status, nullptr);
+    queue.Next(&tag, &ok);
+    return status;
   }
 
   // What the trailer says about the field; empty if there is no BadRequest.

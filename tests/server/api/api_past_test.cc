@@ -1,4 +1,5 @@
 // Reads of an earlier moment: `subak-at`.
+#include <set>
 #include <thread>
 
 #include "api_fixture.h"
@@ -180,6 +181,34 @@ TEST_F(ApiPastTest, RefusalsNameWhatIsWrong) {
   EXPECT_EQ(bad_field(at("5", [&](auto* c) { return jobs_->ListQueue(c, would, &out); })),
             "subak-at");
   EXPECT_NE(get_job(second_).state(), v1::JOB_STATE_DONE);
+}
+
+// A new method belongs into this list, or refuses a moment.
+TEST_F(ApiPastTest, EachMethodShowsTheMomentOrRefusesIt) {
+  const std::set<std::string> of_any_moment{
+      "GetStatus", "GetAccount", "ListAccounts", "ListShares", "ListBudgets", "ListClusters",
+      "ListNodes", "GetJob",     "ListJobs",     "ListQueue",  "ExplainJob"};
+  live();
+  std::set<std::string> shown;
+  int streams = 0;
+  for (const auto* method : all_methods()) {
+    const auto status = call_empty(*method, "5");
+    if (of_any_moment.contains(method->name())) {
+      EXPECT_NE(bad_field(status), "subak-at") << method->full_name();
+      shown.insert(method->name());
+      continue;
+    }
+    EXPECT_EQ(status.error_code(), grpc::StatusCode::INVALID_ARGUMENT) << method->full_name();
+    EXPECT_EQ(bad_field(status), "subak-at") << method->full_name();
+    const bool is_stream = method->server_streaming();
+    streams += is_stream ? 1 : 0;
+    EXPECT_NE(status.error_message().find(is_stream ? "this stream only shows the present"
+                                                    : "this call only shows the present"),
+              std::string::npos)
+        << method->full_name() << ": " << status.error_message();
+  }
+  EXPECT_EQ(shown, of_any_moment);
+  EXPECT_GE(streams, 5);
 }
 
 // A read of the past changes nothing of the present, whose facts go on meanwhile.

@@ -14,7 +14,7 @@
 namespace subak {
 
 // Reads facts that are numbered from `first` on. The checkpoint, if there is one, has the facts up to
-// `checkpoint_seq`.
+// `checkpoint_seq`. `past` has the past checkpoints; one without facts is damaged.
 class HistoryReader final : public FactsReader {
  public:
   explicit HistoryReader(const std::vector<Fact>& facts) : facts_(facts) {}
@@ -31,6 +31,25 @@ class HistoryReader final : public FactsReader {
     }
     return out;
   }
+  Result<StoredCheckpoint> checkpoint_in_use() override {
+    return StoredCheckpoint{checkpoint_seq, checkpoint.size(), 0};
+  }
+  Result<std::vector<StoredCheckpoint>> past_checkpoints() override {
+    std::vector<StoredCheckpoint> out;
+    for (const auto& [seq, facts] : past) out.push_back({seq, facts.size(), 1});
+    return out;
+  }
+  std::optional<Error> read_past_checkpoint(std::uint64_t seq, FactSink& sink) override {
+    past_read.push_back(seq);
+    const std::vector<Fact>& facts = past.at(seq);
+    if (facts.empty()) {
+      sink.checkpoint_fact(facts_.front());
+      return Error{ErrorCode::kPrecondition, "store.past", "damaged", "want it as it was"};
+    }
+    for (const Fact& fact : facts) sink.checkpoint_fact(fact);
+    sink.checkpoint_end(seq);
+    return std::nullopt;
+  }
   Result<std::vector<Fact>> facts(std::uint64_t after, std::size_t most) override {
     std::vector<Fact> out;
     const auto from =
@@ -45,6 +64,8 @@ class HistoryReader final : public FactsReader {
 
   std::vector<Fact> checkpoint;
   std::uint64_t checkpoint_seq = 0;
+  std::map<std::uint64_t, std::vector<Fact>> past;
+  std::vector<std::uint64_t> past_read;
   std::uint64_t first = 1;  // earlier facts are gone
   std::size_t recoveries = 0, facts_read = 0;
 

@@ -1,4 +1,5 @@
-// The state of an earlier moment: which fact a moment means, the fold to it, and the thread that serves it.
+// The state of an earlier moment: which fact a moment means, the fold to it, and the thread that
+// serves it.
 #include "server/past/past.h"
 
 #include <gtest/gtest.h>
@@ -13,6 +14,7 @@
 #include <thread>
 
 #include "core/duration.h"
+#include "server/codec/past_checkpoint_limits.h"
 #include "server/runtime/clock/clock.h"
 #include "server/store/sqlite/sqlite_store.h"
 #include "tests/server/past/history.h"
@@ -84,21 +86,41 @@ TEST(Moment, MeansTheLastFactOfATime) {
   EXPECT_FALSE(seq_of_moment(reader, std::uint64_t{1}, 0, "at").ok());
 }
 
-// 1,000 random moments, backwards and forwards, from whatever state is nearest.
+// A history that is longer than a short fold.
+const History& long_history() {
+  static const History all = random_history({91, false}, 13'000);
+  return all;
+}
+
+// The facts that rebuild the state after the fact `seq` of the long history.
+std::vector<Fact> long_state_at(std::uint64_t seq) {
+  Engine engine;
+  for (std::uint64_t i = 0; i < seq; ++i) engine.evolve(long_history().facts[i]);
+  return engine.checkpoint();
+}
+
+// 1,000 random moments, backwards and forwards, from whatever state is best. One past checkpoint is
+// damaged.
 TEST(Fold, GivesTheStateOfEachMoment) {
-  const std::uint64_t last = history().facts.size();
-  HistoryReader reader(history().facts);
-  add_checkpoint(reader, last / 2);
+  const auto& facts = long_history().facts;
+  const std::uint64_t last = facts.size();
+  HistoryReader reader(facts);
+  reader.checkpoint_seq = last - last / 8;
+  reader.checkpoint = long_state_at(reader.checkpoint_seq);
+  for (const std::uint64_t at : {last / 4, last / 2, last - last / 8}) {
+    reader.past[at] = long_state_at(at);
+  }
+  reader.past[last / 3] = {};
   Fold fold(reader);
   std::mt19937_64 random(3);
-  std::vector<std::uint64_t> moments{last, 1, last / 2, last / 2 - 1, last / 2 + 1};
+  std::vector<std::uint64_t> moments{last, 1, last / 2, last / 2 - 1, last / 2 + 1, last / 3};
   while (moments.size() < 1000) moments.push_back(1 + random() % last);
   std::map<std::uint64_t, std::array<std::uint64_t, 2>> digests;
   Engine engine;
   std::vector<std::uint64_t> sorted = moments;
   std::sort(sorted.begin(), sorted.end());
   for (const std::uint64_t seq : sorted) {
-    while (engine.seq() < seq) engine.evolve(history().facts[engine.seq()]);
+    while (engine.seq() < seq) engine.evolve(facts[engine.seq()]);
     if (!digests.contains(seq)) digests[seq] = engine.digest();
   }
   for (const std::uint64_t seq : moments) {
@@ -107,22 +129,48 @@ TEST(Fold, GivesTheStateOfEachMoment) {
     ASSERT_EQ(fold.engine().seq(), seq);
     ASSERT_EQ(fold.engine().digest(), digests[seq]) << seq;
   }
+  EXPECT_GT(reader.past_read.size(), 100u);
+  EXPECT_GT(std::count(reader.past_read.begin(), reader.past_read.end(), last / 3), 10);
+  EXPECT_GT(reader.recoveries, 10u);
 }
 
-TEST(Fold, GoesOnFromTheNearestState) {
-  const std::uint64_t last = history().facts.size();
-  HistoryReader reader(history().facts);
-  add_checkpoint(reader, last / 2);
+TEST(Fold, StartsFromTheStateThatNeedsTheFewestFacts) {
+  const auto& facts = long_history().facts;
+  const std::uint64_t last = facts.size();
+  ASSERT_GT(last, 5 * limits::kPastShortFold);
+  HistoryReader reader(facts);
+  reader.checkpoint_seq = last - 20;
+  reader.checkpoint = long_state_at(last - 20);
+  const std::uint64_t half = last / 2, quarter = last / 4;
+  reader.past[half] = long_state_at(half);
   Fold fold(reader);
-  ASSERT_TRUE(fold.to(last - 10).ok());
-  EXPECT_EQ(reader.facts_read, 0u);
-  ASSERT_TRUE(fold.to(last - 5).ok());
-  EXPECT_EQ(reader.facts_read, 5u);
+  const auto reads = [&](std::uint64_t seq) {
+    reader.facts_read = 0;
+    reader.recoveries = 0;
+    reader.past_read.clear();
+    EXPECT_TRUE(fold.to(seq).ok());
+    return reader.facts_read;
+  };
+  EXPECT_EQ(reads(last - 10), 0u) << "the checkpoint and what follows it";
   EXPECT_EQ(reader.recoveries, 1u);
-  ASSERT_TRUE(fold.to(10).ok());  // before the checkpoint, which is known by now
+  EXPECT_EQ(reads(last - 5), 5u) << "the present state";
+  EXPECT_EQ(reads(half + 10), 10u);
+  EXPECT_EQ(reader.past_read, std::vector<std::uint64_t>{half});
+  EXPECT_EQ(reads(half + 30), 20u);
+  EXPECT_EQ(reads(quarter), quarter + 1) << "from fact 1, which is looked at first";
+  EXPECT_EQ(reads(quarter + 10), 10u);
+  EXPECT_TRUE(reader.past_read.empty());
+  EXPECT_EQ(reader.recoveries, 0u);
+  EXPECT_EQ(reads(half + 5), 5u) << "a later state is better than the present one";
+  EXPECT_EQ(reads(last), 0u);
   EXPECT_EQ(reader.recoveries, 1u);
-  ASSERT_TRUE(fold.to(last - 5).ok());
-  EXPECT_EQ(reader.recoveries, 2u);
+  // Without facts before it, and with a damaged one between.
+  reader.past[half + 100] = {};
+  EXPECT_EQ(reads(half + 105), 105u);
+  EXPECT_EQ(reader.past_read, (std::vector<std::uint64_t>{half + 100, half}));
+  reader.first = half + 1;
+  EXPECT_EQ(reads(half + 20), 20u);
+  EXPECT_FALSE(fold.to(half - 1).ok());
 }
 
 TEST(Fold, SaysWhatIsGone) {
@@ -202,6 +250,42 @@ TEST_F(PastTest, ShowsTheStateOfAMoment) {
   EXPECT_EQ(ask(MomentTime{later}, &time_ms), digest_text(digest_at(last)));
   EXPECT_EQ(time_ms, later);
   EXPECT_NE(ask(last + 1).find("want a fact from 1 to"), std::string::npos);
+}
+
+// A store of an older version has no past checkpoints. A read of the past makes those on its way,
+// and the next one starts from them.
+TEST_F(PastTest, ALongFoldFillsTheGaps) {
+  constexpr std::uint64_t kN = limits::kPastCheckpointFacts;
+  std::vector<Fact> facts = history().facts;
+  const std::uint64_t real = facts.size();
+  while (facts.size() < 2 * kN + 50'000) {  // nothing happens in the rest
+    facts.push_back({facts.size() + 1, facts.back().time_ms, fact::TimeLeapt{}});
+  }
+  for (std::size_t at = real; at < facts.size(); at += 10'000) {
+    const std::size_t count = std::min<std::size_t>(10'000, facts.size() - at);
+    ASSERT_FALSE(store_->commit(std::span(facts).subspan(at, count)));
+  }
+  past_ = std::make_unique<Past>(Past::Options{[&] { return facts.size(); }, limits::kPastKeptMs});
+  past_->start(*store_);
+  Engine engine;
+  for (const Fact& fact : facts) engine.evolve(fact);
+  const std::uint64_t last = facts.size();
+  EXPECT_EQ(ask(last), digest_text(engine.digest()));
+  auto reader = std::move(*store_->open_reader());
+  const auto kept = reader->past_checkpoints();
+  ASSERT_TRUE(kept.ok());
+  ASSERT_EQ(kept->size(), 2u);
+  EXPECT_EQ(kept->front().seq, kN);
+  EXPECT_EQ(kept->back().seq, 2 * kN);
+  // Another fold reads only the facts after the past checkpoint.
+  Fold fold(*reader);
+  std::size_t parts = 0;
+  ASSERT_TRUE(*fold.to(last, [&] { return ++parts > 0; }));
+  EXPECT_EQ(parts, (last - 2 * kN + limits::kPastFactsAtOnce - 1) / limits::kPastFactsAtOnce);
+  EXPECT_EQ(fold.engine().digest(), engine.digest());
+  EXPECT_EQ(ask(real), digest_text(digest_at(real)));
+  EXPECT_EQ(ask(last), digest_text(engine.digest()));
+  EXPECT_EQ(reader->past_checkpoints()->size(), 2u) << "no gap is left";
 }
 
 // Prints how long random moments of a long history take. SUBAK_PAST_INPUTS sets its length (3000).

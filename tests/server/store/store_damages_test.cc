@@ -373,6 +373,7 @@ TEST(PostgresRights, EachThatLacksIsNamed) {
       {"notices", {"SELECT", "INSERT", "UPDATE"}},
       {"usage_days", {"SELECT", "INSERT", "UPDATE", "DELETE"}},
       {"usage_mark", {"SELECT", "INSERT", "UPDATE", "DELETE"}},
+      {"past_checkpoints", {"SELECT", "INSERT", "DELETE"}},
       {"migrations", {"SELECT"}}};
   stand.copy_filled();
   for (const auto& [table, all] : rights) {

@@ -24,7 +24,9 @@ constexpr char kMissingRights[] =
     "('notices', 'SELECT'), ('notices', 'INSERT'), ('notices', 'UPDATE'), "
     "('usage_days', 'SELECT'), ('usage_days', 'INSERT'), ('usage_days', 'UPDATE'), "
     "('usage_days', 'DELETE'), ('usage_mark', 'SELECT'), ('usage_mark', 'INSERT'), "
-    "('usage_mark', 'UPDATE'), ('usage_mark', 'DELETE')) "
+    "('usage_mark', 'UPDATE'), ('usage_mark', 'DELETE'), "
+    "('past_checkpoints', 'SELECT'), ('past_checkpoints', 'INSERT'), "
+    "('past_checkpoints', 'DELETE')) "
     "AS r(t, w) WHERE to_regclass(t) IS NOT NULL AND NOT has_table_privilege(t, w)";
 
 // `o`: Subak's tables, as the session finds them by their names.
@@ -32,7 +34,7 @@ constexpr char kOurs[] =
     "WITH o AS (SELECT c.oid, c.relname, c.relrowsecurity FROM pg_class c WHERE c.relkind IN "
     "('r', 'p') AND pg_table_is_visible(c.oid) AND c.relname IN ('meta', 'facts', 'ledger', "
     "'audit', 'checkpoint', 'told', 'activity', 'notices', 'migrations', 'lead', 'beat', "
-    "'usage_days', 'usage_mark')) ";
+    "'usage_days', 'usage_mark', 'past_checkpoints')) ";
 
 constexpr char kThere[] =
     "SELECT o.relname || ' column ' || a.attname || ' ' || format_type(a.atttypid, a.atttypmod) "
@@ -65,6 +67,7 @@ constexpr const char* kMade[] = {
     "meta PRIMARY KEY (key)",
     "migrations PRIMARY KEY (version)",
     "notices PRIMARY KEY (id)",
+    "past_checkpoints PRIMARY KEY (seq, part)",
     "told PRIMARY KEY (id)",
     "usage_days PRIMARY KEY (day, part)",
     "usage_mark PRIMARY KEY (id)",
@@ -93,6 +96,8 @@ constexpr Columns kColumns[] = {
     {"activity", "bytea", "bytes"},
     {"notices", "bigint", "id"},
     {"notices", "bytea", "bytes"},
+    {"past_checkpoints", "bigint", "seq part"},
+    {"past_checkpoints", "bytea", "bytes"},
     {"migrations", "bigint", "version applied_ms"},
     {"migrations", "text", "name checksum"},
     {"lead", "bigint", "id epoch backend"},
