@@ -1,5 +1,6 @@
-// Steps that the edit of one account and the edit of several accounts share. Private to
-// engine/decide. All functions are pure. Threads: any.
+// Steps that the edit of one account and the edit of several accounts share. Outside of
+// engine/decide, only sim/history uses edited_spec() and kFirstUse. All functions are pure.
+// Threads: any.
 #pragma once
 
 #include <cstdint>
@@ -20,6 +21,9 @@ namespace subak {
 class State;
 namespace decide {
 class Decision;
+
+// The reason of the edit that makes a user at the user's first job.
+inline constexpr char kFirstUse[] = "first use";
 
 // Returns the error for an edit that expects the revision `given`.
 Error revision_conflict(std::int64_t given, std::int64_t current);
