@@ -54,16 +54,16 @@ void Driver::submit(std::uint32_t index) {
     return;
   }
   in::SubmitJob in;
-  in.cluster = workload_.clusters[job.cluster];
+  in.cluster = workload_.clusters[job.past.cluster];
   in.account = workload_.teams[job.team].account;
   in.user = job.user;
   in.name = job.name;
   in.request = workload_.requests[job.request];
   in.time_limit_ms = job.time_limit_ms;
-  in.priority = job.priority;
-  in.priority_class = job.priority_class;
-  in.held = job.held;
-  in.grace_ms = job.grace_ms;
+  in.priority = job.past.priority;
+  in.priority_class = job.past.priority_class;
+  in.held = job.past.held;
+  in.grace_ms = job.past.grace_ms;
   // Without a grace, the engine assumes the default of VictimModel.
   if (grace_of(index) != VictimModel().grace_ms) in.grace_ms = grace_of(index);
   const Reply reply = port_.send(now_, std::move(in));
@@ -82,11 +82,11 @@ void Driver::submit(std::uint32_t index) {
 void Driver::take_over(std::uint32_t index) {
   const SimJob& job = workload_.jobs[index];
   Live& live = live_[index];
-  live.id = job.known;
-  by_id_[job.known] = index;
+  live.id = job.past.known;
+  by_id_[job.past.known] = index;
   live.state = job.warm ? State::kRunning : State::kQueued;
   live.progress_ms = job.before_ms;
-  observer_.submitted(index, job.known, now_);
+  observer_.submitted(index, job.past.known, now_);
   if (!job.warm) return;
   live.started_ms = now_;
   end_at(index, now_ + job.duration_ms);
@@ -126,7 +126,7 @@ void Driver::take_back() {
 }
 
 DurationMs Driver::grace_of(std::uint32_t index) const {
-  const DurationMs own = workload_.jobs[index].grace_ms;
+  const DurationMs own = workload_.jobs[index].past.grace_ms;
   return own != 0 ? own : victims_.grace_ms;
 }
 
@@ -147,7 +147,7 @@ void Driver::drop_old_ends() {
 void Driver::start(const Effect& effect) {
   const auto index = index_of(effect.job);
   if (!index || live_[*index].state != State::kQueued) return;  // repeated
-  const std::string& cluster = workload_.clusters[workload_.jobs[*index].cluster];
+  const std::string& cluster = workload_.clusters[workload_.jobs[*index].past.cluster];
   for (const EffectPod& pod : effect.pods) {
     in::PodBound bound;
     bound.cluster = cluster;
@@ -204,7 +204,7 @@ void Driver::end(std::uint32_t index) {
   const Cause cause = comes_again ? live_[index].asked : Cause::kFinished;
   for (std::uint32_t rank = 0; rank < pods; ++rank) {
     in::PodGone gone;
-    gone.cluster = workload_.clusters[workload_.jobs[index].cluster];
+    gone.cluster = workload_.clusters[workload_.jobs[index].past.cluster];
     gone.pod = {"", live_[index].id, rank};
     gone.cause = cause;
     port_.send(now_, std::move(gone));
@@ -227,7 +227,7 @@ void Driver::wait_again(std::uint32_t index) {
 }
 
 void Driver::begin() {
-  const auto is_known = [this] { return next_ < live_.size() && workload_.jobs[next_].known; };
+  const auto is_known = [this] { return next_ < live_.size() && workload_.jobs[next_].past.known; };
   const bool has_known = is_known();
   for (; is_known(); ++next_) take_over(next_);
   if (has_known) settle();
@@ -263,7 +263,7 @@ void Driver::step() {
   take_back();
   const auto& jobs = workload_.jobs;
   for (; next_ < live_.size() && jobs[next_].submit_ms <= now_; ++next_) {
-    if (jobs[next_].after_pass) settle();
+    if (jobs[next_].past.after_pass) settle();
     submit(next_);
   }
   settle();

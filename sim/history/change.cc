@@ -226,7 +226,7 @@ std::vector<SimJob> jobs_again(const Change& change, const Workload& workload) {
   Rng random(change.seed);
   std::vector<SimJob> out;
   for (const SimJob& job : workload.jobs) {
-    if (job.known) continue;
+    if (job.past.known) continue;
     for (const LoadChange& load : change.load) {
       if (!is_below(workload.teams[job.team].account, load.account)) continue;
       const auto rest = static_cast<std::uint64_t>(load.times_milli % 1000);
@@ -234,8 +234,8 @@ std::vector<SimJob> jobs_again(const Change& change, const Workload& workload) {
       for (std::int64_t i = 0; i < times; ++i) {
         SimJob& again = out.emplace_back(job);
         again.name += "-whatif";
-        again.extra = true;
-        again.after_pass = again.held = false;
+        again.past.extra = true;
+        again.past.after_pass = again.past.held = false;
         again.submit_ms += random.between(0, limits::kLoadSpreadMs - 1);
       }
     }
@@ -254,7 +254,7 @@ void add_load(const Change& change, Workload& workload) {
   std::vector<std::uint32_t> moved;  // the new index of each job
   std::size_t next = 0;
   for (SimJob& job : workload.jobs) {
-    while (!job.known && next < again.size() && again[next].submit_ms < job.submit_ms) {
+    while (!job.past.known && next < again.size() && again[next].submit_ms < job.submit_ms) {
       jobs.push_back(std::move(again[next++]));
     }
     moved.push_back(static_cast<std::uint32_t>(jobs.size()));

@@ -54,10 +54,9 @@ struct Change {
   bool empty() const { return accounts.empty() && !policy && nodes.empty() && load.empty(); }
 };
 
-// Returns the inputs that lead from a state with this policy to the same state with the change, for
-// the time `t`. Accounts and nodes that the state lacks are left out, and so is the load. `meters`:
-// start_meters or end_meters. If the engine refuses one of the inputs, the error is that of the
-// engine. O(state).
+// Returns the inputs that make the change, for the time `t` in a state with this policy. Accounts
+// and nodes that the state lacks are left out, and so is the load. `meters`: start_meters or
+// end_meters. If the engine refuses one of the inputs, the error is that of the engine. O(state).
 Result<std::vector<Edit>> edits_of(const StartState& state, const Policy& policy,
                                    const Change& change, const std::vector<MeterValues>& meters,
                                    TimeMs t);

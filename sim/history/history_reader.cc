@@ -62,8 +62,8 @@ void HistoryReader::add_known() {
     if (row.state == JobState::kDone || row.origin != JobOrigin::kApi) continue;
     const std::uint32_t index = add_job(row, row.submit_ms);
     SimJob& job = out_.workload.jobs[index];
-    job.known = row.id;
-    job.after_pass = job.held = false;
+    job.past.known = row.id;
+    job.past.after_pass = job.past.held = false;
     step(from_ms, index, Step::Kind::kSubmitted);
     if (is_waiting(row.state)) continue;
     job.warm = true;
@@ -83,17 +83,17 @@ std::uint32_t HistoryReader::add_job(const JobRow& row, TimeMs submit_ms) {
   job.milligpu = row.milligpu;
   job.request = request_of(row.request);
   job.time_limit_ms = row.time_limit_ms;
-  job.cluster = cluster_of(row.cluster);
-  job.priority_class = row.priority_class;
+  job.past.cluster = cluster_of(row.cluster);
+  job.past.priority_class = row.priority_class;
   if (row.priority_class.empty()) {
     const Policy& policy = witness_->policy();
     const PriorityClass* const named = class_with(policy, row.priority, row.account);
-    if (policy.priority_classes.empty()) job.priority = row.priority;
-    if (named != nullptr) job.priority_class = named->name;
+    if (policy.priority_classes.empty()) job.past.priority = row.priority;
+    if (named != nullptr) job.past.priority_class = named->name;
   }
-  job.grace_ms = row.grace_ms;
-  job.held = row.state == JobState::kPaused && row.until_ms == 0;
-  job.after_pass = started_since_ms_ == submit_ms;
+  job.past.grace_ms = row.grace_ms;
+  job.past.held = row.state == JobState::kPaused && row.until_ms == 0;
+  job.past.after_pass = started_since_ms_ == submit_ms;
   started_since_ms_ = -1;
   live_.emplace_back();
   by_id_[row.id] = index;

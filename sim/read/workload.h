@@ -63,25 +63,27 @@ struct SimJob {
   bool warm = false;
   // True: the empty fleet could hold the job.
   bool placeable = true;
-  // The fields below are set only for jobs from the history of a store.
-  //
-  // The job's id, if the engine has the job at the start of the window. Such a job comes before all
-  // others. It runs if it is warm, and waits otherwise. None: the driver submits the job.
-  JobId known{};
-  // The cluster, as an index into Workload::clusters.
-  std::uint32_t cluster = 0;
-  // The priority, as in in::SubmitJob.
-  std::int32_t priority = 0;
-  std::string priority_class{};
-  // How long the job's pods may take to end. 0: the grace of the driver's VictimModel.
-  DurationMs grace_ms = 0;
-  // True: a person must release the job before it may start.
-  bool held = false;
-  // True: a pass comes before the submission, even if the job before it comes at the same time.
-  bool after_pass = false;
-  // True: the job is not in the statistics of jobs, because only one of two compared workloads has
-  // it.
-  bool extra = false;
+  // What only jobs from the history of a store have.
+  struct Past {
+    // The job's id, if the engine has the job at the start of the window. Such a job comes before
+    // all others. It runs if it is warm, and waits otherwise. None: the driver submits the job.
+    JobId known{};
+    // The cluster, as an index into Workload::clusters.
+    std::uint32_t cluster = 0;
+    // The priority, as in in::SubmitJob.
+    std::int32_t priority = 0;
+    std::string priority_class{};
+    // How long the job's pods may take to end. 0: the grace of the driver's VictimModel.
+    DurationMs grace_ms = 0;
+    // True: a person must release the job before it may start.
+    bool held = false;
+    // True: a pass comes before the submission, even if the job before it comes at the same time.
+    bool after_pass = false;
+    // True: the job is not in the statistics of jobs, because only one of two compared workloads
+    // has it.
+    bool extra = false;
+  };
+  Past past{};
   // True: if no job ever waited, the team's running GPUs at `submit_ms`, including the GPUs of this
   // job, would be at most its quota. The value does not depend on the policy.
   bool within_quota = false;

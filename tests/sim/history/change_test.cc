@@ -84,7 +84,7 @@ TEST(Change, LoadComesAgainWithItsRateAndItsSeed) {
   ASSERT_TRUE(once.ok() && again.ok());
   std::size_t extra = 0;
   for (std::size_t i = 0; i < once->jobs.size(); ++i) {
-    extra += once->jobs[i].extra ? 1 : 0;
+    extra += once->jobs[i].past.extra ? 1 : 0;
     EXPECT_EQ(once->jobs[i].submit_ms, again->jobs[i].submit_ms);
     if (i > 0) {
       EXPECT_LE(once->jobs[i - 1].submit_ms, once->jobs[i].submit_ms);
