@@ -29,6 +29,7 @@ void add_policy(Command root);
 void add_admin(Command root);
 void add_sim(Command root);
 void add_replay(Command root);
+void add_whatif(Command root);
 void add_migrate(Command root);
 void add_install(Command root);
 void add_preflight(Command root);

@@ -53,6 +53,7 @@ void add_commands(Command root, const Parser& parser, Program program) {
   add_uninstall(root);
   add_sim(root);
   add_replay(root);
+  add_whatif(root);
   add_migrate(root);
   add_completion(root, parser);
   add_complete(root);

@@ -8,7 +8,6 @@
 namespace subak::sim {
 namespace {
 
-constexpr std::uint32_t kNoJob = 0xffff'ffff;
 constexpr std::size_t kProgressEvery = 512;
 
 }  // namespace
@@ -55,33 +54,85 @@ void Driver::submit(std::uint32_t index) {
     return;
   }
   in::SubmitJob in;
-  in.cluster = kClusterName;
+  in.cluster = workload_.clusters[job.past.cluster];
   in.account = workload_.teams[job.team].account;
   in.user = job.user;
   in.name = job.name;
   in.request = workload_.requests[job.request];
   in.time_limit_ms = job.time_limit_ms;
+  in.priority = job.past.priority;
+  in.priority_class = job.past.priority_class;
+  in.held = job.past.held;
+  in.grace_ms = job.past.grace_ms;
   // Without a grace, the engine assumes the default of VictimModel.
-  if (victims_.grace_ms != VictimModel().grace_ms) in.grace_ms = victims_.grace_ms;
+  if (grace_of(index) != VictimModel().grace_ms) in.grace_ms = grace_of(index);
   const Reply reply = port_.send(now_, std::move(in));
   if (reply.error) {
     live_[index].state = State::kDone;
     ++refused_;
     return;
   }
-  const auto sequence = static_cast<std::size_t>(reply.job.sequence());
-  if (sequence >= by_sequence_.size()) by_sequence_.resize(sequence * 2 + 64, kNoJob);
-  by_sequence_[sequence] = index;
+  by_id_[reply.job] = index;
   live_[index].id = reply.job;
   live_[index].state = State::kQueued;
   live_[index].progress_ms = job.before_ms;
   observer_.submitted(index, reply.job, now_);
 }
 
+void Driver::take_over(std::uint32_t index) {
+  const SimJob& job = workload_.jobs[index];
+  Live& live = live_[index];
+  live.id = job.past.known;
+  by_id_[job.past.known] = index;
+  live.state = job.warm ? State::kRunning : State::kQueued;
+  live.progress_ms = job.before_ms;
+  observer_.submitted(index, job.past.known, now_);
+  if (!job.warm) return;
+  live.started_ms = now_;
+  end_at(index, now_ + job.duration_ms);
+  observer_.started(index, now_, {});
+}
+
+void Driver::edit(const Edit& edit) {
+  in::Body body = edit.body;
+  const bool of_job = edit.job != kNoJob;
+  if (of_job && (!live_[edit.job].id || live_[edit.job].state == State::kDone)) return;
+  auto* const cancel = std::get_if<in::CancelJob>(&body);
+  if (cancel != nullptr) cancel->job = live_[edit.job].id;
+  if (auto* const hold = std::get_if<in::HoldJob>(&body)) {
+    if (live_[edit.job].state != State::kQueued) return;
+    hold->job = live_[edit.job].id;
+  }
+  const std::optional<Error> error = port_.send(now_, std::move(body)).error;
+  if (error) {
+    ++refused_edits_;
+    if (!first_refusal_) first_refusal_ = error;
+  } else if (cancel != nullptr && live_[edit.job].state == State::kQueued) {
+    live_[edit.job].state = State::kDone;
+    observer_.cancelled(edit.job, now_);
+  }
+}
+
+void Driver::take_back() {
+  for (const JobId id : port_.waiting_again()) {
+    const auto index = index_of(id);
+    if (!index) continue;
+    Live& live = live_[*index];
+    if (live.state != State::kRunning && live.state != State::kEnding) continue;
+    live.end_ms = kNoEnd;
+    live.asked_ms = now_;
+    wait_again(*index);
+  }
+}
+
+DurationMs Driver::grace_of(std::uint32_t index) const {
+  const DurationMs own = workload_.jobs[index].past.grace_ms;
+  return own != 0 ? own : victims_.grace_ms;
+}
+
 std::optional<std::uint32_t> Driver::index_of(JobId id) const {
-  const auto sequence = static_cast<std::size_t>(id.sequence());
-  const std::uint32_t index = sequence < by_sequence_.size() ? by_sequence_[sequence] : kNoJob;
-  return index == kNoJob ? std::nullopt : std::optional(index);
+  const auto found = by_id_.find(id);
+  return found == by_id_.end() ? std::nullopt : std::optional(found->second);
 }
 
 void Driver::end_at(std::uint32_t index, TimeMs t) {
@@ -96,9 +147,10 @@ void Driver::drop_old_ends() {
 void Driver::start(const Effect& effect) {
   const auto index = index_of(effect.job);
   if (!index || live_[*index].state != State::kQueued) return;  // repeated
+  const std::string& cluster = workload_.clusters[workload_.jobs[*index].past.cluster];
   for (const EffectPod& pod : effect.pods) {
     in::PodBound bound;
-    bound.cluster = kClusterName;
+    bound.cluster = cluster;
     bound.pod = {"", effect.job, pod.rank};
     bound.node = pod.node;
     // A later pass may have released the hold already.
@@ -106,7 +158,7 @@ void Driver::start(const Effect& effect) {
   }
   for (const EffectPod& pod : effect.pods) {
     in::PodRunning running;
-    running.cluster = kClusterName;
+    running.cluster = cluster;
     running.pod = {"", effect.job, pod.rank};
     port_.send(now_, std::move(running));
   }
@@ -120,36 +172,45 @@ void Driver::start(const Effect& effect) {
 
 void Driver::evict(const Effect& effect) {
   const auto index = index_of(effect.job);
-  if (!index || effect.cause != Cause::kPreempted) return;
-  if (live_[*index].state != State::kRunning) return;  // repeated
-  live_[*index].state = State::kEnding;
-  live_[*index].asked_ms = now_;
-  end_at(*index, now_ + victims_.grace_ms);
+  if (!index) return;
+  Live& live = live_[*index];
+  if (live.state != State::kRunning || live.asked != Cause::kNone) return;  // repeated
+  live.asked = effect.cause;
+  live.asked_ms = now_;
+  if (comes_back(effect.cause)) {
+    live.state = State::kEnding;
+    end_at(*index, now_ + grace_of(*index));
+  } else if (live.end_ms > now_ + grace_of(*index)) {
+    end_at(*index, now_ + grace_of(*index));
+  }
 }
 
 void Driver::settle() {
   for (std::vector<Effect> effects = port_.pass(now_); !effects.empty();
        effects = port_.pass(now_)) {
+    take_back();
     for (const Effect& effect : effects) {
       if (effect.kind == EffectKind::kOpenGate) start(effect);
       if (effect.kind == EffectKind::kEvict) evict(effect);
     }
   }
+  take_back();
   observer_.settled(now_);
 }
 
 void Driver::end(std::uint32_t index) {
   const std::uint32_t pods = workload_.requests[workload_.jobs[index].request].pods();
-  const bool preempted = live_[index].state == State::kEnding;
+  const bool comes_again = live_[index].state == State::kEnding;
+  const Cause cause = comes_again ? live_[index].asked : Cause::kFinished;
   for (std::uint32_t rank = 0; rank < pods; ++rank) {
     in::PodGone gone;
-    gone.cluster = kClusterName;
+    gone.cluster = workload_.clusters[workload_.jobs[index].past.cluster];
     gone.pod = {"", live_[index].id, rank};
-    gone.cause = preempted ? Cause::kPreempted : Cause::kFinished;
+    gone.cause = cause;
     port_.send(now_, std::move(gone));
   }
   live_[index].end_ms = kNoEnd;
-  if (preempted) return wait_again(index);
+  if (comes_again) return wait_again(index);
   live_[index].state = State::kDone;
   ++finished_;
   observer_.ended(index, now_);
@@ -161,40 +222,68 @@ void Driver::wait_again(std::uint32_t index) {
   const DurationMs step = victims_.checkpoint_ms;
   live.progress_ms = step > 0 ? progress - progress % step : 0;
   live.state = State::kQueued;
+  live.asked = Cause::kNone;
   observer_.preempted(index, live.id, now_, progress - live.progress_ms + (now_ - live.asked_ms));
 }
 
-void Driver::submit_warm() {
+void Driver::begin() {
+  const auto is_known = [this] { return next_ < live_.size() && workload_.jobs[next_].past.known; };
+  const bool has_known = is_known();
+  for (; is_known(); ++next_) take_over(next_);
+  if (has_known) settle();
   for (; next_ < live_.size() && workload_.jobs[next_].warm; ++next_) {
     submit(next_);
     settle();
   }
 }
 
-void Driver::run(const std::function<void(double)>& progress) {
-  submit_warm();
-  for (std::size_t step = 0;; ++step) {
-    if (progress && step % kProgressEvery == 0) {
-      progress(static_cast<double>(finished_) / static_cast<double>(live_.size()));
+std::optional<TimeMs> Driver::next_event() {
+  std::optional<TimeMs> event;
+  const auto consider = [&event](TimeMs t) { event = std::min(event.value_or(t), t); };
+  if (next_ < live_.size()) consider(workload_.jobs[next_].submit_ms);
+  if (next_edit_ < workload_.edits.size()) consider(workload_.edits[next_edit_].at_ms);
+  drop_old_ends();
+  if (!ends_.empty()) consider(ends_.top().first);
+  return event;
+}
+
+void Driver::step() {
+  // One tick writes only a limited number of ledger rows.
+  while (port_.next_deadline().value_or(now_ + 1) <= now_) port_.tick(now_);
+  take_back();
+  for (drop_old_ends(); !ends_.empty() && ends_.top().first <= now_; drop_old_ends()) {
+    const std::uint32_t job = ends_.top().second;
+    ends_.pop();
+    end(job);
+  }
+  const auto& edits = workload_.edits;
+  for (; next_edit_ < edits.size() && edits[next_edit_].at_ms <= now_; ++next_edit_) {
+    edit(edits[next_edit_]);
+  }
+  take_back();
+  const auto& jobs = workload_.jobs;
+  for (; next_ < live_.size() && jobs[next_].submit_ms <= now_; ++next_) {
+    if (jobs[next_].past.after_pass) settle();
+    submit(next_);
+  }
+  settle();
+}
+
+bool Driver::run(const std::function<bool(double)>& progress) {
+  begin();
+  for (std::size_t step_number = 0;; ++step_number) {
+    if (progress && step_number % kProgressEvery == 0) {
+      const auto jobs = static_cast<double>(std::max<std::size_t>(live_.size(), 1));
+      if (!progress(static_cast<double>(finished_) / jobs)) return false;
     }
-    std::optional<TimeMs> event;
-    if (next_ < live_.size()) event = workload_.jobs[next_].submit_ms;
-    drop_old_ends();
-    if (!ends_.empty()) event = std::min(event.value_or(ends_.top().first), ends_.top().first);
+    const std::optional<TimeMs> event = next_event();
     if (!event) break;
     const std::optional<TimeMs> deadline = port_.next_deadline();
     now_ = std::max(now_, std::min(*event, deadline.value_or(*event)));
-    // One tick writes only a limited number of ledger rows.
-    while (port_.next_deadline().value_or(now_ + 1) <= now_) port_.tick(now_);
-    for (; !ends_.empty() && ends_.top().first <= now_; drop_old_ends()) {
-      const std::uint32_t job = ends_.top().second;
-      ends_.pop();
-      end(job);
-    }
-    for (; next_ < live_.size() && workload_.jobs[next_].submit_ms <= now_; ++next_) submit(next_);
-    settle();
+    step();
   }
   if (progress) progress(1);
+  return true;
 }
 
 }  // namespace subak::sim

@@ -8,11 +8,17 @@
 //              1. ticks, until no deadline is left at or before t
 //              2. the ends at t, in the order in which their jobs were submitted, each job
 //                 rank by rank. A preempted job ends with that cause, and waits again.
-//              3. the submissions at t, in the order of the trace
+//              3. the edits at t, then the submissions at t, in the order of the workload
 //              4. a pass; then for each open_gate in turn: pod_bound for every rank, pod_running
 //                 for every rank. If the pass had an effect, step 4 comes again.
 //                 An evict of a preempted job sets the job's end to the time after its grace.
-//   end      the replay ends when no job runs and no more jobs are submitted.
+//   end      the replay ends when no job runs, and no more jobs and edits come.
+//
+// For the history of a store, the engine has a state before the replay. Then there is no set-up,
+// and the driver takes over the known jobs of the workload in place of the step "warm".
+//
+// A job that loses its node in the replay waits again, and starts from zero. A job that Subak asks
+// to end for good ends after its grace at the latest.
 //
 // Threads: one at a time.
 #pragma once
@@ -22,6 +28,7 @@
 #include <functional>
 #include <optional>
 #include <queue>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -30,9 +37,6 @@
 #include "sim/read/workload.h"
 
 namespace subak::sim {
-
-// The only cluster of a simulation.
-inline constexpr char kClusterName[] = "sim";
 
 // Says how much run time a preempted job loses, and how long its pods stay.
 struct VictimModel {
@@ -54,6 +58,8 @@ class Observer {
   virtual void started(std::uint32_t job, TimeMs t, const std::vector<EffectPod>& pods) = 0;
   // All pods of the job have ended.
   virtual void ended(std::uint32_t job, TimeMs t) = 0;
+  // The job was cancelled while it waited.
+  virtual void cancelled(std::uint32_t /*job*/, TimeMs /*t*/) {}
   // All pods of the preempted job have ended, and the job waits again under its id. `lost_ms` is
   // the run time that the job has to repeat, plus its grace.
   virtual void preempted(std::uint32_t /*job*/, JobId /*id*/, TimeMs /*t*/,
@@ -71,8 +77,9 @@ class Driver {
   // Sends the set-up. Errors: the errors of the port.
   std::optional<Error> set_up(const Policy& policy);
   // Runs to the end. From time to time, the driver calls `progress` with the part of jobs that have
-  // ended. `progress` may be empty.
-  void run(const std::function<void(double)>& progress = nullptr);
+  // ended. `progress` may be empty. If it returns false, the driver stops there, and so does this
+  // function with false.
+  bool run(const std::function<bool(double)>& progress = nullptr);
 
   // The time of the present step, or of the last step.
   TimeMs now() const { return now_; }
@@ -80,6 +87,9 @@ class Driver {
   std::size_t finished() const { return finished_; }
   // The number of jobs that the port refused although the fleet could hold them.
   std::size_t refused() const { return refused_; }
+  // The number of edits that the port refused, and the first of these refusals.
+  std::size_t refused_edits() const { return refused_edits_; }
+  const std::optional<Error>& first_refusal() const { return first_refusal_; }
 
  private:
   // The state of a job. A job that the port refused, or that the fleet cannot hold, also has the
@@ -95,6 +105,8 @@ class Driver {
     DurationMs progress_ms = 0;
     // The start of the present attempt, and the time of its evict.
     TimeMs started_ms = 0, asked_ms = 0;
+    // In the state kEnding: why the job was asked to end.
+    Cause asked = Cause::kNone;
     // When the present attempt ends.
     TimeMs end_ms = kNoEnd;
   };
@@ -104,12 +116,24 @@ class Driver {
   using End = std::pair<TimeMs, std::uint32_t>;
   // Submits one job, unless the fleet cannot hold it.
   void submit(std::uint32_t job);
+  // Takes over a job that the engine has before the replay.
+  void take_over(std::uint32_t job);
+  // Sends the next edit.
+  void edit(const Edit& edit);
+  // Takes back the jobs whose attempts the port has ended.
+  void take_back();
+  // Returns the time of the next end, submission or edit; nullopt if there is none.
+  std::optional<TimeMs> next_event();
+  // Does steps 1 to 4 of the list above at now_.
+  void step();
   // Does step 4 of the list above, until no more jobs start.
   void settle();
   // Binds and starts the pods of an open_gate effect. A repeated effect does nothing.
   void start(const Effect& effect);
-  // Sets the end of a running job that is evicted for another job. A repeated effect does nothing.
+  // Sets the end of a running job that is evicted. A repeated effect does nothing.
   void evict(const Effect& effect);
+  // Returns how long the job's pods take to end.
+  DurationMs grace_of(std::uint32_t job) const;
   // Returns the index of the job of an effect; nullopt: the job does not belong to the workload.
   std::optional<std::uint32_t> index_of(JobId id) const;
   // Sets when the present attempt ends.
@@ -121,21 +145,24 @@ class Driver {
   // Records the run time that a preempted job lost, and marks the job as queued again.
   void wait_again(std::uint32_t job);
   // Does the step "warm" of the list above.
-  void submit_warm();
+  void begin();
   const Workload& workload_;
   Port& port_;
   Observer& observer_;
   const VictimModel victims_;
   // The records by the job's index in the workload.
   std::vector<Live> live_;
-  // The index of the job of each JobId::sequence().
-  std::vector<std::uint32_t> by_sequence_;
+  // The index of each job that has an id.
+  std::unordered_map<JobId, std::uint32_t> by_id_;
   // The ends of the present attempts, and ends that are out of date. The earliest end comes first.
   std::priority_queue<End, std::vector<End>, std::greater<>> ends_;
   // The index of the next job to submit.
   std::uint32_t next_ = 0;
+  // The index of the next edit.
+  std::size_t next_edit_ = 0;
   TimeMs now_ = 0;
-  std::size_t finished_ = 0, refused_ = 0;
+  std::size_t finished_ = 0, refused_ = 0, refused_edits_ = 0;
+  std::optional<Error> first_refusal_;
 };
 
 }  // namespace subak::sim

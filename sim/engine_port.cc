@@ -2,6 +2,7 @@
 
 #include <iterator>
 #include <utility>
+#include <variant>
 
 namespace subak::sim {
 
@@ -14,6 +15,10 @@ Reply EnginePort::apply(TimeMs t, in::Body body) {
   input.body = std::move(body);
   ApplyOutcome outcome = engine_.apply(input);
   if (observer_) observer_(input, outcome);
+  for (const Fact& fact : outcome.facts) {
+    const auto* const ended = std::get_if<fact::AttemptEnded>(&fact.body);
+    if (ended != nullptr && ended->to != JobState::kDone) again_.push_back(ended->id);
+  }
   std::move(outcome.effects.begin(), outcome.effects.end(), std::back_inserter(effects_));
   return std::move(outcome.reply);
 }
@@ -28,6 +33,8 @@ std::vector<Effect> EnginePort::pass(TimeMs t) {
 }
 
 void EnginePort::tick(TimeMs t) { apply(t, in::Tick{}); }
+
+std::vector<JobId> EnginePort::waiting_again() { return std::exchange(again_, {}); }
 
 std::optional<TimeMs> EnginePort::next_deadline() const { return engine_.next_deadline(); }
 

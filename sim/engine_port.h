@@ -21,6 +21,7 @@ class EnginePort : public Port {
   Reply send(TimeMs t, in::Body body) override;
   std::vector<Effect> pass(TimeMs t) override;
   void tick(TimeMs t) override;
+  std::vector<JobId> waiting_again() override;
   std::optional<TimeMs> next_deadline() const override;
 
  private:
@@ -31,6 +32,8 @@ class EnginePort : public Port {
   Observer observer_;
   // The effects since the last pass(), in the order of the decisions.
   std::vector<Effect> effects_;
+  // The jobs of waiting_again().
+  std::vector<JobId> again_;
 };
 
 }  // namespace subak::sim

@@ -22,6 +22,10 @@ class Port {
   virtual std::vector<Effect> pass(TimeMs t) = 0;
   // Sends an in::Tick. Call it when the clock has reached a deadline.
   virtual void tick(TimeMs t) = 0;
+  // Returns the jobs whose attempt has ended since the last call and that wait again, in the order
+  // of these ends. An implementation without lost nodes and stopped jobs needs no list: the driver
+  // knows of the ends that it reports itself.
+  virtual std::vector<JobId> waiting_again() { return {}; }
   // Returns the next deadline; nullopt if there is none in this state.
   virtual std::optional<TimeMs> next_deadline() const = 0;
 };

@@ -4,23 +4,25 @@
 #include <set>
 
 #include "cli/text/failure.h"
-#include "server/yaml/document.h"
 
 namespace subak::cli {
 namespace {
 
-constexpr char kForm[] = "account apply --help shows the form of the file";
+const std::string kForm = "account apply --help shows the form of the file";
 
 class FileReader {
  public:
-  explicit FileReader(const std::string& name) : name_(name) {}
+  FileReader(const std::string& name, const std::string& form) : name_(name), form_(form) {}
 
   std::vector<AccountWish> read(const std::string& text) {
     const YamlDocument read = read_yaml(text);
-    if (read.mistake) throw usage_failure(at(read.mistake->line) + read.mistake->what, kForm);
+    if (read.mistake) throw usage_failure(at(read.mistake->line) + read.mistake->what, form_);
     const YAML::Node& root = read.root;
-    const YAML::Node list = root.IsMap() ? find(root, "accounts") : root;
-    if (!list.IsSequence()) fail(root, "want a list of accounts");
+    return read_list(root.IsMap() ? find(root, "accounts") : root);
+  }
+
+  std::vector<AccountWish> read_list(const YAML::Node& list) {
+    if (!list.IsSequence()) fail(list, "want a list of accounts");
     std::vector<AccountWish> wishes;
     for (const YAML::Node& item : list) {
       AccountWish wish = read_wish(item);
@@ -36,7 +38,7 @@ class FileReader {
  private:
   std::string at(std::size_t line) const { return name_ + ":" + std::to_string(line) + ": "; }
   [[noreturn]] void fail(const YAML::Node& node, const std::string& what) const {
-    throw usage_failure(at(line_of(node)) + what, kForm);
+    throw usage_failure(at(line_of(node)) + what, form_);
   }
 
   YAML::Node find(const YAML::Node& map, const std::string& key) const {
@@ -117,13 +119,19 @@ class FileReader {
   }
 
   const std::string& name_;
+  const std::string& form_;
   std::set<std::string> paths_;
 };
 
 }  // namespace
 
 std::vector<AccountWish> parse_account_file(const std::string& text, const std::string& name) {
-  return FileReader(name).read(text);
+  return FileReader(name, kForm).read(text);
+}
+
+std::vector<AccountWish> read_accounts(const YAML::Node& list, const std::string& name,
+                                       const std::string& form) {
+  return FileReader(name, form).read_list(list);
 }
 
 }  // namespace subak::cli

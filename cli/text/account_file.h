@@ -26,6 +26,7 @@
 #include <vector>
 
 #include "cli/text/account_fields.h"
+#include "server/yaml/document.h"
 
 namespace subak::cli {
 
@@ -33,5 +34,9 @@ namespace subak::cli {
 // errors. Throws Failure (usage) with file and line if the text is not YAML, or if it has an
 // unknown field, an account without a path, or a path twice.
 std::vector<AccountWish> parse_account_file(const std::string& text, const std::string& name);
+
+// Reads such a list in another file. `form`: the advice of a Failure.
+std::vector<AccountWish> read_accounts(const YAML::Node& list, const std::string& name,
+                                       const std::string& form);
 
 }  // namespace subak::cli

@@ -1,8 +1,9 @@
 // Steps that the decisions on edits of accounts share: the edit of one account, of several
-// accounts, and the move of an account. Private to engine/decide. A check returns the error that
-// refuses the edit, or nullopt if the edit may go on.
+// accounts, and the move of an account. Outside of engine/decide, only sim/history uses
+// edited_spec() and kFirstUse. A check returns the error that refuses the edit, or nullopt if the
+// edit may go on.
 // Threads: one at a time; all functions run inside Engine::apply. Only warn_of_promises() changes
-// its decision.
+// its decision. edited_spec() is pure, so any thread may call it.
 #pragma once
 
 #include <cstdint>
@@ -23,6 +24,9 @@ namespace subak {
 class State;
 namespace decide {
 class Decision;
+
+// The reason of the edit that makes a user at the user's first job.
+inline constexpr char kFirstUse[] = "first use";
 
 // Returns the error for an edit that expects the revision `given`.
 Error revision_conflict(std::int64_t given, std::int64_t current);

@@ -20,9 +20,10 @@
 #include "server/api/calls/cluster_service.h"
 #include "server/api/calls/job_service.h"
 #include "server/api/calls/shared.h"
-#include "server/api/usage/usage_service.h"
 #include "server/api/streams/acceptor.h"
 #include "server/api/streams/health_probe.h"
+#include "server/api/usage/usage_service.h"
+#include "server/api/whatif/policy_service.h"
 
 namespace subak {
 namespace {
@@ -102,6 +103,7 @@ struct ApiServer::Impl {
         clusters(shared),
         usage(shared),
         admin(shared),
+        policy(shared),
         acceptor(shared.options.connections) {}
 
   std::optional<Error> build(std::shared_ptr<grpc::ServerCredentials> credentials);
@@ -113,6 +115,7 @@ struct ApiServer::Impl {
   api::ClusterService clusters;
   api::UsageService usage;
   api::AdminService admin;
+  api::PolicyService policy;
   api::Acceptor acceptor;
   std::unique_ptr<grpc::Server> server;
   std::shared_ptr<grpc::Channel> within;
@@ -174,8 +177,8 @@ std::optional<Error> ApiServer::Impl::build(std::shared_ptr<grpc::ServerCredenti
   }
   // Only the service's own probes come from the expected port, so these connections need no TLS.
   acceptor.set_own(hand_over(grpc::InsecureServerCredentials()));
-  for (grpc::Service* service :
-       std::initializer_list<grpc::Service*>{&accounts, &jobs, &clusters, &usage, &admin}) {
+  for (grpc::Service* service : std::initializer_list<grpc::Service*>{&accounts, &jobs, &clusters,
+                                                                      &usage, &admin, &policy}) {
     builder.RegisterService(service);
   }
   server = builder.BuildAndStart();
@@ -245,7 +248,8 @@ void ApiServer::shutdown(DurationMs deadline) {
   s.server->Wait();
   s.server.reset();
   s.shared.reads.stop();
-  s.shared.backups.stop();
+  s.shared.desks.backups.stop();
+  s.shared.desks.what_ifs.stop();
 }
 
 std::map<std::string, std::size_t> ApiServer::observers() const {

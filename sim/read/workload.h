@@ -12,7 +12,9 @@
 #include <vector>
 
 #include "core/error.h"
+#include "core/ids.h"
 #include "core/quantity.h"
+#include "model/input.h"
 #include "model/node.h"
 #include "model/request.h"
 #include "sim/read/trace.h"
@@ -37,13 +39,14 @@ struct Team {
 
 // One job of the window, as the driver submits and ends it.
 struct SimJob {
-  // The job_id of the job's row.
+  // The job_id of the job's row, or the name of the job in the history of a store.
   std::string name;
   // The user. Empty: the job has no user.
   std::string user;
   // The team of the job, as an index into Workload::teams.
   std::uint32_t team = 0;
-  // The submit time by the engine's clock. For a warm job: the start of the window.
+  // The submit time by the engine's clock. For a warm job: the start of the window. For a job that
+  // waits at the start of the window (`known`): the time since which it waits.
   TimeMs submit_ms = 0;
   // The run time of the job from its start. For a warm job: the run time that is left at
   // `submit_ms`.
@@ -60,19 +63,61 @@ struct SimJob {
   bool warm = false;
   // True: the empty fleet could hold the job.
   bool placeable = true;
+  // What only jobs from the history of a store have.
+  struct Past {
+    // The job's id, if the engine has the job at the start of the window. Such a job comes before
+    // all others. It runs if it is warm, and waits otherwise. None: the driver submits the job.
+    JobId known{};
+    // The cluster, as an index into Workload::clusters.
+    std::uint32_t cluster = 0;
+    // The priority, as in in::SubmitJob.
+    std::int32_t priority = 0;
+    std::string priority_class{};
+    // How long the job's pods may take to end. 0: the grace of the driver's VictimModel.
+    DurationMs grace_ms = 0;
+    // True: a person must release the job before it may start.
+    bool held = false;
+    // True: a pass comes before the submission, even if the job before it comes at the same time.
+    bool after_pass = false;
+    // True: the job is not in the statistics of jobs, because only one of two compared workloads
+    // has it.
+    bool extra = false;
+  };
+  Past past{};
   // True: if no job ever waited, the team's running GPUs at `submit_ms`, including the GPUs of this
   // job, would be at most its quota. The value does not depend on the policy.
   bool within_quota = false;
 };
 
+// No job of the workload.
+inline constexpr std::uint32_t kNoJob = 0xffff'ffff;
+
+// An input of the history of a store that is not a submission: an edit, a change of a node, or a
+// pod that Subak did not place. The engine may refuse an edit.
+struct Edit {
+  TimeMs at_ms = 0;
+  in::Body body;
+  // For in::CancelJob and in::HoldJob: the index of the job, whose id the driver fills in.
+  std::uint32_t job = kNoJob;
+};
+
+// The only cluster of the simulation of a trace.
+inline constexpr char kClusterName[] = "sim";
+
 // Everything that a replay needs, except the policy.
 struct Workload {
+  // The fleet of a trace. Empty: the edits have the nodes, or the engine has them at the start.
   std::vector<NodeSpec> nodes;
+  // The names of the clusters.
+  std::vector<std::string> clusters{kClusterName};
+  // The edits, by time. An edit comes before the submissions of its time.
+  std::vector<Edit> edits;
   // The teams, by account.
   std::vector<Team> teams;
   // The distinct requests, in order of first use.
   std::vector<GangRequest> requests;
-  // The jobs: first the warm jobs (the oldest first), then all other jobs by submit time.
+  // The jobs: first the known jobs by id, then the warm jobs (the oldest first), then all other
+  // jobs by submit time.
   std::vector<SimJob> jobs;
   // The window [from, to), in times of the engine's clock.
   TimeMs from_ms = 0, to_ms = 0;

@@ -24,6 +24,7 @@ void QueuedWithinQuota::update(Level& level) {
   level.fits = 0;
   MilliGpu room = level.quota - level.running;
   for (const auto& [milligpu, jobs] : level.queued) {
+    if (milligpu == 0) continue;  // a job without GPUs fits, and adds nothing
     const std::int64_t more = std::min(jobs, std::max<MilliGpu>(0, room) / milligpu);
     if (more == 0) break;
     level.fits += more * milligpu;

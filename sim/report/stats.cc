@@ -121,7 +121,7 @@ QuotaResult quota_result(const Workload& workload, const std::vector<JobFate>& f
     r.most_of_one_job = std::max<std::size_t>(r.most_of_one_job, fate.preemptions);
     lost += static_cast<double>(job.milligpu) * static_cast<double>(fate.lost_ms);
     held += static_cast<double>(job.milligpu) * static_cast<double>(fate.held_ms);
-    if (job.warm || fate.start_ms < 0) continue;
+    if (job.warm || job.past.extra || fate.start_ms < 0) continue;
     (job.within_quota ? within : beyond).push_back(wait_s(job, fate));
   }
   r.within_s = spread(std::move(within));
@@ -166,10 +166,8 @@ SimResult make_result(const Workload& workload, const Timeline& timeline,
   std::vector<std::size_t> team_started(workload.teams.size());
   for (std::size_t i = 0; i < fates.size(); ++i) {
     const SimJob& job = workload.jobs[i];
-    if (job.warm) {
-      ++r.warm;
-      continue;
-    }
+    if (job.warm) ++r.warm;
+    if (job.warm || job.past.extra) continue;
     ++r.jobs;
     ++r.teams[job.team].jobs;
     if (!job.placeable) ++r.unplaceable;

@@ -9,6 +9,7 @@
 #include "core/text.h"
 #include "model/fact.h"
 #include "placement/fleet/views.h"
+#include "server/api/calls/backup.h"
 #include "server/api/calls/known_as.h"
 #include "server/api/calls/order_places.h"
 #include "server/api/common/paging.h"
@@ -164,7 +165,8 @@ AdminService::Reactor* AdminService::ListAudit(Context* context, const v1::ListA
 grpc::ServerWriteReactor<v1::BackupResponse>* AdminService::Backup(Context* context,
                                                                    const v1::BackupRequest*) {
   const Admission admission = admit_stream(shared_, *context, Role::kAdmin);
-  auto stream = std::make_shared<BackupStream>(shared_.streams, shared_.backups, shared_.store);
+  auto stream =
+      std::make_shared<BackupStream>(shared_.streams, shared_.desks.backups, shared_.store);
   if (!stream->begin(StreamKind::kBackup, admission)) return stream.get();
   if (const auto why =
           shared_.why_no_change()) {  // a copy needs data of the store that only the leader has

@@ -24,41 +24,12 @@ grpc::Status another_backup() {
 
 }  // namespace
 
-bool BackupDesk::begin() {
-  const MutexLock lock(mutex_);
-  if (busy_ || stopping_) return false;
-  busy_ = true;
-  return true;
-}
-
-void BackupDesk::run(std::function<void()> work) {
-  const MutexLock lock(mutex_);
-  if (stopping_) return;
-  if (thread_.joinable()) thread_.join();  // of the last backup, which has called end()
-  thread_ = std::thread(std::move(work));
-}
-
-void BackupDesk::end() {
-  const MutexLock lock(mutex_);
-  busy_ = false;
-}
-
-void BackupDesk::stop() {
-  std::thread last;
-  {
-    const MutexLock lock(mutex_);
-    stopping_ = true;
-    last.swap(thread_);
-  }
-  if (last.joinable()) last.join();
-}
-
-BackupStream::BackupStream(StreamSet& set, BackupDesk& desk, Store& store)
+BackupStream::BackupStream(StreamSet& set, Desk& desk, Store& store)
     : QueueWriter(set, 2), desk_(desk), store_(store) {}
 
 // Reads the live state's digest first. The copy may have later facts beyond that one.
 void BackupStream::start(Follower& follower, const std::string& caller) {
-  if (!desk_.begin()) return close(another_backup());
+  if (desk_.begin(caller)) return close(another_backup());
   const auto self = std::static_pointer_cast<BackupStream>(shared_from_this());
   const Queued queued = follower.read_expensive(caller, [self](const Engine& engine) {
     self->header_.set_sequence(engine.seq());

@@ -2,12 +2,10 @@
 // Private to server/api.
 #pragma once
 
-#include <atomic>
-#include <functional>
 #include <memory>
 #include <string>
-#include <thread>
 
+#include "server/api/streams/desk.h"
 #include "server/api/streams/streams.h"
 #include "server/runtime/follower.h"
 #include "server/runtime/ports.h"
@@ -15,32 +13,6 @@
 #include "threads/mutex.h"
 
 namespace subak::api {
-
-// Runs one backup at a time. It uses a separate thread, because the copy of a file may take
-// minutes. Threads: any.
-class BackupDesk {
- public:
-  // Joins the thread of the last backup.
-  ~BackupDesk() { stop(); }
-  // Reserves the desk for one backup. False: another backup is running, or the service stops; do
-  // not call end(). True: end() must be called once. The work that run() gets must call end(). If
-  // the caller does not call run(), the caller itself must call end().
-  bool begin();
-  // Starts a thread that runs `work`; `work` must call end(). Before that, it joins the thread of
-  // the previous backup, which has called end(). After stop(), it drops `work` and returns.
-  void run(std::function<void()> work);
-  // Frees the desk for the next backup. The backup's own thread may call it.
-  void end();
-  // Waits until the work has ended. Close the stream of the backup before this call. After this
-  // call, begin() returns false. Any thread except the thread of the backup may call stop().
-  void stop();
-
- private:
-  Mutex mutex_;
-  bool busy_ SUBAK_GUARDED_BY(mutex_) = false;
-  bool stopping_ SUBAK_GUARDED_BY(mutex_) = false;
-  std::thread thread_;
-};
 
 // One stream of the call Backup. The first message is the header. The header has the size of the
 // copy in bytes, and the number and digest of one fact in the copy. The copy may have later facts
@@ -51,7 +23,7 @@ class BackupDesk {
 class BackupStream final : public QueueWriter<v1::BackupResponse> {
  public:
   // `set`, `desk` and `store` must outlive the stream.
-  BackupStream(StreamSet& set, BackupDesk& desk, Store& store);
+  BackupStream(StreamSet& set, Desk& desk, Store& store);
   // Sends the whole copy and ends the stream, or ends the stream with an error. Call it after
   // begin(). The error is RESOURCE_EXHAUSTED if another backup runs or the queue of reads is full.
   // The error is FAILED_PRECONDITION if the copy cannot be read. All other errors are those of
@@ -75,7 +47,7 @@ class BackupStream final : public QueueWriter<v1::BackupResponse> {
   // Sends one message and waits until it is written. False: the stream is over.
   bool send(v1::BackupResponse message);
 
-  BackupDesk& desk_;
+  Desk& desk_;
   Store& store_;
   v1::BackupHeader header_;
   Mutex wait_mutex_;

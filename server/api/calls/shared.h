@@ -12,7 +12,6 @@
 #include <optional>
 #include <string>
 
-#include "server/api/calls/backup.h"
 #include "server/api/common/auth.h"
 #include "server/api/common/denials.h"
 #include "server/api/common/options.h"
@@ -21,6 +20,7 @@
 #include "server/api/common/status.h"
 #include "server/api/convert/compute_domains.h"
 #include "server/api/streams/admission_snapshot_stream.h"
+#include "server/api/streams/desk.h"
 #include "server/api/streams/job_watch.h"
 #include "server/api/streams/observe.h"
 #include "server/api/streams/store_reads.h"
@@ -58,7 +58,10 @@ struct Shared {
   Past past;
   StreamSet streams;
   Observers launchers;  // streams of Effects
-  BackupDesk backups;
+  // The desks of the methods Backup and WhatIf.
+  struct Desks {
+    Desk backups, what_ifs;
+  } desks;
   WatchHub watch;
   AdmissionSnapshotHub statics;
   // The sessions of browsers, and the refusals for lack of rights.

@@ -10,8 +10,8 @@ namespace subak::api {
 namespace {
 
 std::string_view name_of(StreamKind kind) {
-  constexpr std::array<std::string_view, 5> kNames{"Observe", "Effects", "WatchJobs", "Static",
-                                                   "Backup"};
+  constexpr std::array<std::string_view, 6> kNames{"Observe", "Effects", "WatchJobs",
+                                                   "Static",  "Backup",  "WhatIf"};
   return kNames[static_cast<std::size_t>(kind)];
 }
 

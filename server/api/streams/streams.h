@@ -32,9 +32,9 @@ struct Admission {
 };
 
 // The kind of a stream. Each kind has its own limits. kStatic is the kind of
-// AdmissionSnapshotStream, and kBackup that of BackupStream. Keep the order: name_of() in
-// streams.cc lists the names of the kinds in the same order.
-enum class StreamKind : unsigned char { kObserve, kEffects, kWatchJobs, kStatic, kBackup };
+// AdmissionSnapshotStream, kBackup that of BackupStream, and kWhatIf that of WhatIfStream. Keep the
+// order: name_of() in streams.cc lists the names of the kinds in the same order.
+enum class StreamKind : unsigned char { kObserve, kEffects, kWatchJobs, kStatic, kBackup, kWhatIf };
 
 // A stream that the service can end.
 class Closable {

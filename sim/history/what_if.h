@@ -1,0 +1,66 @@
+// Replays of a history, as it was and with a change, and how the two differ.
+// Threads: one at a time; the functions have no shared state.
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/error.h"
+#include "sim/engine_port.h"
+#include "sim/history/change.h"
+#include "sim/history/history.h"
+#include "sim/report/stats.h"
+
+namespace subak::sim {
+
+// Functions that a replay calls. Each of them may be empty.
+struct HistoryOptions {
+  // Gets the part that is done, 0 to 1, from time to time. If it returns false, the replay stops.
+  std::function<bool(double)> progress;
+  // Gets every input with its outcome.
+  EnginePort::Observer observer;
+};
+
+// The result of one replay of a history.
+struct HistoryReplay {
+  // The figures of the jobs. SimResult::utilisation is a part of the mean capacity of the window.
+  SimResult result;
+  // The fate of each job of the workload.
+  std::vector<JobFate> fates;
+  // How many jobs and edits of the history the engine refused, and the first refusal of an edit.
+  std::size_t refused_jobs = 0, refused_edits = 0;
+  std::optional<Error> first_refusal;
+};
+
+// Replays the workload from the state at the beginning of the history. nullopt: `progress` stopped
+// the replay. The same arguments give the same inputs and facts.
+std::optional<HistoryReplay> replay_history(const History& history, const Workload& workload,
+                                            const HistoryOptions& options = {});
+
+// How near the replay without a change comes to what really happened. The figures cover the jobs
+// that started in the window, both really and in the replay.
+struct Nearness {
+  std::size_t jobs = 0;
+  // The part of the jobs that started within a minute of the real start; 1 without jobs.
+  double within_minute = 1;
+  // The mean and the 90th percentile of |replayed wait - real wait|, in seconds.
+  double mean_s = 0, p90_s = 0;
+  // The largest difference of the share of an account on a day, as a part of all GPU time of the
+  // jobs on that day.
+  double share = 0;
+};
+Nearness nearness(const History& history, const HistoryReplay& unchanged);
+
+// The GPU-hours that the jobs of each team held in 24 hours of the window. The last day may be
+// shorter.
+struct DayShares {
+  TimeMs from_ms = 0;
+  // By team, in the order of Workload::teams.
+  std::vector<double> gpu_h;
+};
+std::vector<DayShares> shares_by_day(const Workload& workload, const SimResult& result);
+
+}  // namespace subak::sim
