@@ -79,16 +79,17 @@ class Cells {
 
 std::vector<MapNode> read_nodes(const v1::FleetMap& map) {
   std::vector<MapNode> out;
+  std::string before;
   std::int32_t area = -1, left_in_area = 0;
   for (int i = 0; i < map.name_rests_size(); ++i) {
     while (left_in_area == 0) left_in_area = at(map.areas(), ++area, "areas").nodes();
     if (--left_in_area < 0) throw Contradiction{"areas"};
-    const std::string before = out.empty() ? std::string() : out.back().name;
     const std::int32_t keeps = at(map.name_keeps(), i, "name_keeps");
     if (keeps < 0 || static_cast<std::size_t>(keeps) > before.size())
       throw Contradiction{"name_keeps"};
     MapNode& node = out.emplace_back();
-    node.name = before.substr(0, static_cast<std::size_t>(keeps)) + map.name_rests(i);
+    before = before.substr(0, static_cast<std::size_t>(keeps)) + map.name_rests(i);
+    node.name = before + map.name_end();
     node.area = area;
     node.kind = at(map.node_kinds(), i, "node_kinds");
     node.condition = at(map.node_conditions(), i, "node_conditions") - 1;

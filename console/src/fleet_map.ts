@@ -79,9 +79,9 @@ function beginning(name: string, bytes: number): string {
 }
 
 function readJobs(map: FleetMap, time: number): MapJob[] {
-  const owners = (map.owners ?? []).map((owner) => ({
-    account: owner.account ? map.accounts?.[owner.account - 1] ?? "" : "",
-    user: owner.user ?? "",
+  const owners = (map.ownerAccounts ?? []).map((account, i) => ({
+    account: map.accounts?.[account - 1] ?? "",
+    user: map.users?.[(map.ownerUsers?.[i] ?? 0) - 1] ?? "",
   }));
   let number = 0;
   return (map.jobNumbers ?? []).map((more, i) => {
@@ -103,12 +103,13 @@ function readNodes(map: FleetMap): MapNode[] {
   }
   let area = -1;
   let left = 0;
-  let name = "";
+  let begin = "";
   let first = 0;
   return (map.nameRests ?? []).map((rest, i) => {
     while (left === 0 && area < areas.length) left = map.areas?.[(area += 1)]?.nodes ?? 0;
     left -= 1;
-    name = beginning(name, map.nameKeeps?.[i] ?? 0) + rest;
+    begin = beginning(begin, map.nameKeeps?.[i] ?? 0) + rest;
+    const name = begin + (map.nameEnd ?? "");
     const kind = map.kinds?.[map.nodeKinds?.[i] ?? 0] ?? {};
     const condition = map.conditions?.[(map.nodeConditions?.[i] ?? 0) - 1];
     const slices = (kind.slices ?? []).map((one) => ({ profile: one.profile ?? "", count: one.count ?? 0 }));

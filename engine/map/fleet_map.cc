@@ -17,6 +17,8 @@ namespace {
 using state::Job;
 using state::PodPlace;
 
+constexpr std::uint32_t kNoOwner = UINT32_MAX;
+
 // Says why the node takes no new pods. The text is empty if it does.
 FleetMap::Condition condition_of(const Fleet& fleet, NodeId id) {
   const NodeSpec& spec = *fleet.node(id);
@@ -103,27 +105,31 @@ class Maker {
 
   std::uint32_t job_index(const Job& job) {
     if (last_.job == &job) return last_.job_index;
-    const auto [it, is_new] =
-        jobs_.try_emplace(job.id, static_cast<std::uint32_t>(out_.jobs.size()));
     last_.job = &job;
-    last_.job_index = it->second;
-    if (is_new) {
-      const TimeMs end_ms = job.run().end_ms;
-      out_.jobs.push_back({job.id, owner_of(job.leaf), end_ms == state::kNever ? 0 : end_ms});
+    last_.job_index = static_cast<std::uint32_t>(out_.jobs.size());
+    // A job with one pod that holds GPUs comes once, so that no table needs it.
+    if (job.run().holding != 1) {
+      const auto [it, is_new] = jobs_.try_emplace(job.id, last_.job_index);
+      last_.job_index = it->second;
+      if (!is_new) return it->second;
     }
-    return it->second;
+    const TimeMs end_ms = job.run().end_ms;
+    out_.jobs.push_back({job.id, owner_of(job.leaf), end_ms == state::kNever ? 0 : end_ms});
+    return last_.job_index;
   }
 
   std::uint32_t job_index(JobId id) { return job_index(s_.jobs().at(id)); }
 
   std::uint32_t owner_of(AccountId leaf) {
-    const auto [it, is_new] =
-        owners_.try_emplace(leaf, static_cast<std::uint32_t>(out_.owners.size()));
-    if (is_new) {
+    const std::size_t at = leaf == kUnassigned ? 0 : leaf.value;  // no account has the number 0
+    if (at >= owners_.size()) owners_.resize(at + 1, kNoOwner);
+    std::uint32_t& owner = owners_[at];
+    if (owner == kNoOwner) {
+      owner = static_cast<std::uint32_t>(out_.owners.size());
       auto [account, user] = payer_of(s_, leaf);
       out_.owners.push_back({std::move(account), std::move(user)});
     }
-    return it->second;
+    return owner;
   }
 
   FleetMap::Part part_of(const CellPart& part) {
@@ -200,8 +206,9 @@ class Maker {
   FleetMap& out_;
   std::set<NodeId> planned_;
   std::unordered_map<NodeId, JobId> reserved_;
+  // The indexes of jobs, except those that come once; and of owners, by the number of their account.
   std::unordered_map<JobId, std::uint32_t> jobs_;
-  std::unordered_map<AccountId, std::uint32_t> owners_;
+  std::vector<std::uint32_t> owners_;
   // The kind and the job of the last look-up, since most look-ups are the same as the last one.
   struct Last {
     const NodeSpec* spec = nullptr;

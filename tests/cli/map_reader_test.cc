@@ -105,29 +105,47 @@ TEST(MapReader, EndsAreMinutesRoundedUp) {
   EXPECT_EQ(std::vector<int>(out.job_ends().begin(), out.job_ends().end()),
             (std::vector<int>{2, 61, 1, 0}));
   EXPECT_EQ(out.accounts_size(), 1);
-  EXPECT_EQ(out.owners(0).account(), 1);
-  EXPECT_EQ(out.owners(1).account(), 1);
-  EXPECT_EQ(out.owners(2).account(), 0);
+  EXPECT_EQ(std::vector<int>(out.owner_accounts().begin(), out.owner_accounts().end()),
+            (std::vector<int>{1, 1, 0}));
+  EXPECT_EQ(std::vector<int>(out.owner_users().begin(), out.owner_users().end()),
+            (std::vector<int>{1, 0, 0}));
   EXPECT_EQ(read_map(out)->jobs, (std::vector<std::string>{"3-9", "3-7", "3-8", "3-5"}));
 }
 
 // Names share whole characters, so that each part of a name is UTF-8.
-TEST(MapReader, NamesShareTheirBeginning) {
-  FleetMap map;
-  map.kinds.emplace_back();
-  map.areas = {{"product", "", 0, 4}};
-  for (const char* name : {"node-1", "node-12", "n\xC3\xA4", "n\xC3\xA5"})
-    map.nodes.push_back({name});
+TEST(MapReader, NamesShareTheirBeginningAndTheirEnd) {
+  const auto names_of = [](const std::vector<std::string>& names, v1::FleetMap& out) {
+    FleetMap map;
+    map.kinds.emplace_back();
+    map.areas = {{"product", "", 0, static_cast<std::uint32_t>(names.size())}};
+    for (const std::string& name : names) map.nodes.push_back({name});
+    api::put(map, "east", &out);
+    v1::FleetMap sent;
+    EXPECT_TRUE(sent.ParseFromString(out.SerializeAsString()));
+    const Result<MapView> view = read_map(sent);
+    ASSERT_TRUE(view.ok()) << view.error().message();
+    std::vector<std::string> read;
+    for (const MapNode& node : view->nodes) read.push_back(node.name);
+    EXPECT_EQ(read, names);
+  };
   v1::FleetMap out;
-  api::put(map, "east", &out);
+  names_of({"node-1", "node-12", "n\xC3\xA4", "n\xC3\xA5"}, out);
   EXPECT_EQ(std::vector<int>(out.name_keeps().begin(), out.name_keeps().end()),
             (std::vector<int>{0, 6, 1, 1}));
-  v1::FleetMap sent;
-  ASSERT_TRUE(sent.ParseFromString(out.SerializeAsString()));
-  const Result<MapView> read = read_map(sent);
-  ASSERT_TRUE(read.ok());
-  for (std::size_t i = 0; i < map.nodes.size(); ++i)
-    EXPECT_EQ(read->nodes[i].name, map.nodes[i].name);
+  EXPECT_EQ(out.name_end(), "");
+  out.Clear();
+  names_of({"a-1.x", "a-2.x", "a-22.x"}, out);
+  EXPECT_EQ(out.name_end(), ".x");
+  EXPECT_EQ(out.name_rests(2), "2");
+  out.Clear();
+  names_of({"\xC3\xA4.x", "\xC4\xA4.x", ".x"}, out);
+  EXPECT_EQ(out.name_end(), ".x");
+  out.Clear();
+  names_of({"only"}, out);
+  EXPECT_EQ(out.name_end(), "");
+  out.Clear();
+  names_of({"x", "ax"}, out);
+  EXPECT_EQ(out.name_end(), "x");
 }
 
 TEST(MapReader, NamesTheColumnThatContradictsTheOthers) {

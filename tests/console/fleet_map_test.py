@@ -27,8 +27,8 @@ MAP = {
                "slices": [{"profile": "1g.10gb", "count": 2, "milligpu": 125}, {"profile": "2g.20gb", "count": 1, "milligpu": 250}]}],
     "conditions": [{"text": "drained", "state": "GPU_STATE_DRAINED"}],
     "drains": [{"node": 1, "until": "2026-03-02T00:00:00Z"}],
-    "accounts": ["ml"], "owners": [{"account": 1, "user": "ana"}, {"account": 0, "user": ""}],
-    "nameKeeps": [0, 5, 0], "nameRests": ["n\u00e4-01", "2", "mig"], "nodeKinds": [0, 0, 1], "nodeConditions": [0, 1, 0],
+    "accounts": ["ml"], "users": ["ana"], "ownerAccounts": [1, 0], "ownerUsers": [1, 0],
+    "nameKeeps": [0, 5, 0], "nameRests": ["n\u00e4-01", "2", "mig"], "nameEnd": ".x", "nodeKinds": [0, 0, 1], "nodeConditions": [0, 1, 0],
     "jobNumbers": ["42", "-2"], "jobOwners": [0, 1], "jobEnds": [61, 0],
     # n\u00e4-01: two running, one divided, one reserved. n\u00e4-02: all drained but one foreign. mig: free, held, free.
     "runs": [16 * 2 + RUNNING, 16 + DIVIDED, 16 + RESERVED, 16 * 3 + DRAINED, 16 + FOREIGN, 16 + FREE, 16 * 2 + HELD, 16 + FREE],
@@ -38,7 +38,7 @@ MAP = {
 }  # fmt: skip
 
 CASES = [
-    ("fleet.nodes.map((node) => node.name).join(' ')", "n\u00e4-01 n\u00e4-02 mig"),
+    ("fleet.nodes.map((node) => node.name).join(' ')", "n\u00e4-01.x n\u00e4-02.x mig.x"),
     ("JSON.stringify(fleet.nodes[2].areas)", '[["product","H100"],["rack","r2"]]'),
     ("JSON.stringify(fleet.nodes.map((node) => [node.first, node.cells, node.held, node.closed]))",
      "[[0,4,2300,0],[4,4,1000,3000],[8,4,750,0]]"),

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <string_view>
 #include <unordered_map>
+#include <vector>
 
 #include "core/limits.h"
 #include "core/must.h"
@@ -69,16 +70,45 @@ void put_tables(const FleetMap& map, v1::FleetMap* out) {
   }
 }
 
-void put_owners(const FleetMap& map, v1::FleetMap* out) {
-  std::unordered_map<std::string_view, std::int32_t> accounts;
-  for (const FleetMap::Owner& owner : map.owners) {
-    v1::MapOwner* const row = out->add_owners();
-    row->set_user(owner.user);
-    if (owner.account.empty()) continue;
-    const auto [it, is_new] = accounts.try_emplace(owner.account, out->accounts_size() + 1);
-    if (is_new) out->add_accounts(owner.account);
-    row->set_account(it->second);
+// A table of texts, each once. The texts must outlive the object.
+class Texts {
+ public:
+  explicit Texts(google::protobuf::RepeatedPtrField<std::string>* out) : out_(out) {}
+  // Returns the index of the text, plus 1; 0 for an empty text.
+  std::int32_t index(const std::string& text) {
+    if (text.empty()) return 0;
+    const auto [it, is_new] = indexes_.try_emplace(text, out_->size() + 1);
+    if (is_new) *out_->Add() = text;
+    return it->second;
   }
+
+ private:
+  google::protobuf::RepeatedPtrField<std::string>* const out_;
+  std::unordered_map<std::string_view, std::int32_t> indexes_;
+};
+
+void put_owners(const FleetMap& map, v1::FleetMap* out) {
+  Texts accounts(out->mutable_accounts()), users(out->mutable_users());
+  for (const FleetMap::Owner& owner : map.owners) {
+    out->add_owner_accounts(accounts.index(owner.account));
+    out->add_owner_users(users.index(owner.user));
+  }
+}
+
+// Returns the end that all names have. It begins with a character, so that both parts of a name are
+// valid UTF-8. A single name has no such end.
+std::string_view common_end(const std::vector<FleetMap::Node>& nodes) {
+  if (nodes.size() < 2) return {};
+  std::string_view end = nodes.front().name;
+  for (const FleetMap::Node& node : nodes) {
+    const std::string_view name = node.name;
+    if (name.ends_with(end)) continue;
+    const auto [a, b] = std::mismatch(name.rbegin(), name.rend(), end.rbegin(), end.rend());
+    end.remove_prefix(end.size() - static_cast<std::size_t>(b - end.rbegin()));
+  }
+  while (!end.empty() && (static_cast<unsigned char>(end.front()) & 0xC0) == 0x80)
+    end.remove_prefix(1);
+  return end;
 }
 
 void put_nodes(const FleetMap& map, v1::FleetMap* out) {
@@ -87,14 +117,17 @@ void put_nodes(const FleetMap& map, v1::FleetMap* out) {
   out->mutable_name_rests()->Reserve(nodes);
   out->mutable_node_kinds()->Reserve(nodes);
   out->mutable_node_conditions()->Reserve(nodes);
+  const std::string_view end = common_end(map.nodes);
+  out->set_name_end(end.data(), end.size());
   std::string_view before;
   for (const FleetMap::Node& node : map.nodes) {
-    const std::size_t keeps = common(before, node.name);
+    const std::string_view name(node.name.data(), node.name.size() - end.size());
+    const std::size_t keeps = common(before, name);
     out->add_name_keeps(to_int(keeps));
-    out->add_name_rests(node.name.data() + keeps, node.name.size() - keeps);
+    out->add_name_rests(name.data() + keeps, name.size() - keeps);
     out->add_node_kinds(to_int(node.kind));
     out->add_node_conditions(to_int(node.condition));
-    before = node.name;
+    before = name;
   }
 }
 
