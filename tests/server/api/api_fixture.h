@@ -118,8 +118,8 @@ class ApiTest : public testing::Test {
   static std::vector<const google::protobuf::MethodDescriptor*> all_methods() {
     const auto* pool = google::protobuf::DescriptorPool::generated_pool();
     std::vector<const google::protobuf::MethodDescriptor*> out;
-    for (const char* name :
-         {"AccountService", "JobService", "ClusterService", "UsageService", "AdminService"}) {
+    for (const char* name : {"AccountService", "JobService", "ClusterService", "UsageService",
+                             "AdminService", "PolicyService"}) {
       const auto* service = pool->FindServiceByName(std::string("subak.v1.") + name);
       EXPECT_NE(service, nullptr) << name;
       for (int i = 0; i < service->method_count(); ++i) out.push_back(service->method(i));
