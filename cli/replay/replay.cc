@@ -6,13 +6,11 @@
 #include <string>
 
 #include "cli/commands.h"
+#include "cli/replay/store_file.h"
 #include "cli/text/failure.h"
 #include "cli/text/table.h"
 #include "cli/text/words.h"
 #include "server/api/convert/convert.h"
-#include "server/store/file/refusals.h"
-#include "server/store/proof/checks.h"
-#include "server/store/proof/sqlite_reader.h"
 #include "subak/v1/admin_service.pb.h"
 
 namespace subak::cli {
@@ -24,17 +22,6 @@ struct ReplayCommand {
 };
 
 Failure failure_of(const Error& error) { return store_failure(error, "decision"); }
-
-std::unique_ptr<StoreReader> open(const std::string& state) {
-  if (file_size(state) <= 0) {
-    throw Failure{kExitNotFound, "--state: " + state + ": there is no such file, or it is empty",
-                  "name a backup, or the state file of subakd"};
-  }
-  if (auto error = check_header(state)) throw failure_of(*error);
-  auto reader = SqliteReader::open(state, kFactVersion);
-  if (!reader.ok()) throw failure_of(reader.error());
-  return std::move(*reader);
-}
 
 void line(Session& s, const std::string& name, const std::string& value) {
   print_line(s, name, value, 12);
@@ -97,7 +84,7 @@ void print_pass(Session& s, const v1::ReplayReport& report) {
 }
 
 int replay_one(Session& s, const ReplayCommand& o) {
-  const auto reader = open(o.state);
+  const auto reader = open_store_file(o.state, "decision");
   Replay replay(*reader);
   const Result<Replayed> done = replay.fact(o.decision);
   if (!done.ok()) throw failure_of(done.error());
@@ -116,7 +103,7 @@ int replay_one(Session& s, const ReplayCommand& o) {
 
 // Replays each decision of the range, up to the first difference.
 int replay_range(Session& s, const ReplayCommand& o) {
-  const auto reader = open(o.state);
+  const auto reader = open_store_file(o.state, "decision");
   Replay replay(*reader);
   const Result<ReplayedRange> done = replay.range(o.from, o.to);
   if (!done.ok()) throw failure_of(done.error());

@@ -3,14 +3,12 @@
 #include <string>
 
 #include "cli/commands.h"
+#include "cli/replay/store_file.h"
 #include "cli/text/failure.h"
 #include "cli/text/files.h"
 #include "cli/text/words.h"
 #include "cli/whatif/change_file.h"
 #include "cli/whatif/whatif_text.h"
-#include "server/store/file/refusals.h"
-#include "server/store/proof/checks.h"
-#include "server/store/proof/sqlite_reader.h"
 #include "server/whatif/what_if_run.h"
 #include "subak/v1/policy_service.pb.h"
 
@@ -44,20 +42,9 @@ class ProgressLine {
   bool shown_ = false;
 };
 
-std::unique_ptr<StoreReader> open(const std::string& state) {
-  if (file_size(state) <= 0) {
-    throw Failure{kExitNotFound, "--state: " + state + ": there is no such file, or it is empty",
-                  "name a backup, or the state file of subakd"};
-  }
-  if (auto error = check_header(state)) throw store_failure(*error, "from");
-  auto reader = SqliteReader::open(state, kFactVersion);
-  if (!reader.ok()) throw store_failure(reader.error(), "from");
-  return std::move(*reader);
-}
-
 v1::WhatIfReport of_store(const std::string& state, const v1::WhatIfRequest& request,
                           ProgressLine& line) {
-  const auto reader = open(state);
+  const auto reader = open_store_file(state, "from");
   const auto last = whatif::last_fact(*reader);
   if (!last.ok()) throw store_failure(last.error(), "from");
   whatif::Caller caller;
