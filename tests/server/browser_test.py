@@ -265,7 +265,7 @@ class OnLoopback(Service):
                 error = self.refused(self.call("JobService/ListJobs", headers={"Subak-At": value}), 400, "invalid_argument")
                 self.assertIn("subak-at", error["message"])
         self.refused(self.call("UsageService/ReportUsage", headers={"Subak-At": "3"}), 400, "invalid_argument",
-                     "this call only knows the present")  # fmt: skip
+                     "this call only shows the present")  # fmt: skip
 
     def test_nothing_that_changes_is_on_the_list(self):
         for method in ("JobService/CreateJob", "JobService/CancelJob", "AccountService/UpdateAccount", "AdminService/Backup",

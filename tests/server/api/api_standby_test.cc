@@ -13,7 +13,8 @@ namespace {
 using ::testing::HasSubstr;
 
 // How the names of methods begin that change nothing.
-constexpr const char* kReads[] = {"Get", "List", "Explain", "Watch", "Report", "Verify", "Static"};
+constexpr const char* kReads[] = {"WhatIf", "Get",    "List",   "Explain",
+                                  "Watch",  "Report", "Verify", "Static"};
 
 class Shared final : public MemoryStore {
  public:
