@@ -46,7 +46,7 @@ class LiveTest : public ::testing::Test {
       {[this](const Topic& topic) -> Answered {
          ++reads_[std::string(topic.name)];
          if (fails_) return {{grpc::StatusCode::UNAVAILABLE, "x"}, "", "", ""};
-         return {grpc::Status::OK, json_[std::string(topic.name)], std::to_string(sequence_)};
+         return {grpc::Status::OK, json_[std::string(topic.name)], std::to_string(sequence_), ""};
        },
        [this] { return sequence_; }, [this] { return now_; }}};
 };
