@@ -79,7 +79,7 @@ TEST(Run, MissingFileExitsFour) {
 }
 
 TEST(Run, WhatThisVersionLacksIsUnknown) {
-  for (const char* command : {"whatif", "quote", "lease"}) {
+  for (const char* command : {"quote", "lease"}) {
     const Ran ran = run({command, "list"});
     EXPECT_EQ(ran.code, kExitUsage) << command;
     EXPECT_NE(ran.err.find("there is no command \"" + std::string(command) + "\""),
