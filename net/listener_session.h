@@ -460,8 +460,8 @@ class Session : public SessionBase, private HttpHeaders {
     if (ignored) return;
     discard();
   }
-  // Reads and drops bytes until the peer closes, or until the time-out of the state closes the
-  // socket (kCloseMs).
+  // Reads and drops bytes until the peer closes the connection. If the peer does not close it
+  // within kCloseMs, the time-out closes the socket.
   void discard() {
     socket().async_read_some(asio::buffer(in_), [self = self()](ErrorCodeOf ec, std::size_t) {
       if (!ec) self->discard();

@@ -1,6 +1,6 @@
 // The order of the children of one account in a pass (ReadyQueue::Pass), by the rules of
-// accounting/order.h. Candidates (queue/ready_candidates.h) fills in the children, and the walk
-// asks which is first.
+// accounting/order.h. Candidates (queue/ready_candidates.h) adds the children. The walk of the
+// queue then asks for the child with the least key.
 // Threads: one at a time. Private to queue.
 #pragma once
 
@@ -28,17 +28,18 @@ class SiblingOrder {
   // Appends a sibling, which the caller fills in. Its id must be higher than the id of the last
   // sibling. Call rank() after all siblings are added.
   Sibling& add() { return siblings_.emplace_back(); }
-  // Computes all keys. The setup must outlive the siblings. O(n).
+  // Computes all keys. There must be at least one sibling. Call it once after clear(). The setup
+  // must outlive the siblings. O(n).
   void rank(const PassSetup& setup);
 
-  // Returns the number of siblings that take part.
+  // Returns the number of siblings that were added.
   std::size_t size() const { return siblings_.size(); }
   // The siblings by index, which is the order of ids. References are valid until add() or clear().
   const Sibling& operator[](std::size_t at) const { return siblings_[at]; }
   const std::vector<Sibling>& all() const { return siblings_; }
-  // Returns the index of a sibling; size() if the sibling takes no part.
+  // Returns the index of a sibling; size() if the sibling was not added.
   std::size_t find(AccountId id) const;
-  // The key of a sibling. If there is only one sibling, its key is not computed.
+  // Returns the key of a sibling. With only one sibling, no key is computed, and it has no meaning.
   const OrderKey& key(std::size_t at) const { return keys_[at]; }
   // The target share of a sibling, as a part of 1. The first call computes all targets. Call
   // target() only with the policy target-share.
@@ -49,10 +50,10 @@ class SiblingOrder {
   std::size_t first() const;
   // Sets the allocation of a sibling and the cost of its next job, and computes its key again.
   void change(std::size_t at, MilliGpu alloc, MilliGpu next, bool within_quota);
-  // Sets the true cost of the first sibling's next job, which was a lower bound so far, and whether
-  // the job is within quota. Returns true if the sibling's key was right. If the key was wrong, the
-  // sibling gets a new key. The new key is smaller only if rounding has changed the order below the
-  // sibling since an earlier walk.
+  // Compares the key of the first sibling with the true cost of its next job. Until now the key was
+  // based on a lower bound of this cost. `at` is the index of this sibling. Returns true if the key
+  // is still right; then nothing changes. Otherwise it stores the cost, computes a new key and
+  // returns false. Because of rounding, the new key may be smaller than the old key.
   bool settle(std::size_t at, MilliGpu cost, bool within_quota);
 
  private:
@@ -60,7 +61,7 @@ class SiblingOrder {
   void compute_key(std::size_t at);
   // Computes all targets, at most once after each rank().
   void know_targets();
-  // Restores the heap after a change of one key. O(log n), and O(n) to find the sibling.
+  // Restores the heap after a change of one key. To find the sibling is O(n), to move it O(log n).
   void sift(std::size_t at);
 
   const PassSetup* setup_ = nullptr;

@@ -23,16 +23,16 @@ enum class CellState : std::uint8_t {
   kFree,
   // A job holds it, and the job's pod is bound to the node.
   kRunning,
-  // A job holds it that starts: the job's pod is not bound yet.
+  // A job that is starting holds it: the job's pod is not bound yet.
   kHeld,
   // It is reserved for a job that waits, and idle.
   kReserved,
-  // It is idle, and only certain gangs may get it: as a spare node, in an exclusive domain, or in a
-  // domain that is left to gangs.
+  // It is idle, but only certain gangs may get it. The node is a spare node, or the GPU is in an
+  // exclusive domain, or in a domain that is left to gangs.
   kKept,
   // It is idle on a node that is drained or cordoned.
   kDrained,
-  // It is idle, and unhealthy or on a node that is not ready or not fit.
+  // It is idle, but it cannot be used: the cell is unhealthy, or the node is not ready or not fit.
   kUnfit,
   // A pod that Subak never admitted holds it.
   kForeign,
@@ -44,7 +44,7 @@ struct EnumText<CellState> {
 };
 
 struct FleetMap {
-  // Stands for no job, where a field names an entry of `jobs`.
+  // The value of a field `job` if there is no job.
   static constexpr std::uint32_t kNoJob = UINT32_MAX;
 
   // A group of nodes.
@@ -61,7 +61,7 @@ struct FleetMap {
   // Nodes with the same cells.
   struct NodeKind {
     std::string product;
-    // The number of installed GPUs, with those that are cut into slices.
+    // The number of installed GPUs, including those that are cut into slices.
     std::uint32_t gpus = 0;
     CellLayout layout;
     friend bool operator==(const NodeKind&, const NodeKind&) = default;
@@ -105,8 +105,9 @@ struct FleetMap {
     // The index of the job, or kNoJob.
     std::uint32_t job = kNoJob;
     std::uint32_t cells = 0;
-    // If it is above 0, the run is one cell that is divided into this many of `parts`. The parts
-    // come in the order of the runs. `state` and `job` are then those of the first part.
+    // If it is above 0, the run is one divided cell with this many entries of `parts`. The first
+    // such run has the first entries. The next such run has the entries after them. `state` and
+    // `job` are those of the run's first entry.
     std::uint32_t parts = 0;
   };
   // A part of a divided cell.
@@ -136,8 +137,8 @@ struct FleetMap {
   std::vector<Owner> owners;
   // The jobs in the order in which they first appear.
   std::vector<Job> jobs;
-  // The cells of the first node, then those of the second, and so on. The last cell of the last
-  // node ends the last run.
+  // The cells of the first node, then those of the second, and so on. Together, the runs have
+  // exactly the cells of all nodes.
   std::vector<Run> runs;
   std::vector<Part> parts;
   std::vector<Excess> excess;

@@ -25,7 +25,8 @@ class HalfLifeFold {
   HalfLifeFold& operator=(const HalfLifeFold&) = delete;
 
   // Applies the next fact of the log. The first fact has number 1, and no fact may be left out
-  // (asserted). The half-life of a fact is ignored, and so are facts with meters.
+  // (asserted). A PolicySet fact does not change the half-life. A MetersSnapshot fact changes no
+  // meter.
   void fold(Fact fact);
   // Returns the number of the last fact; 0: there was none.
   std::uint64_t seq() const;

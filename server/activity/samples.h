@@ -46,17 +46,18 @@ struct ActivitySamples {
   TimeMs time_ms = 0;
   // The devices, in the order of the answer.
   std::vector<DeviceSample> devices;
-  // The number of series, and the number of series with a value out of range.
+  // The number of series, and the number of series with an invalid value.
   std::size_t series = 0, invalid = 0;
 };
 
 // Reads the body of an answer. The activity is that of DCGM_FI_PROF_GR_ENGINE_ACTIVE; without a
 // valid value, it is that of DCGM_FI_DEV_GPU_UTIL / 100. If a device has several values of one
-// metric, the largest counts. Series of other metrics are ignored, and so are values that are not
-// finite, negative, or above the metric's range.
+// metric, the largest counts. Series of other metrics are ignored. A value is invalid, and is
+// ignored, if it is negative, above the metric's range, infinite, or not a number.
 //
-// If some series has the label exported_pod, Prometheus has renamed the exporter's labels, and
-// `namespace` and `pod` name the exporter's own pod. They are then ignored.
+// If some series has the label exported_pod, Prometheus has renamed the exporter's labels. Then
+// `exported_namespace` and `exported_pod` name the pod of each device. `namespace` and `pod` name
+// the exporter's own pod, and are ignored.
 //
 // An error means that the body is not such an answer, that the server reports an error, or that the
 // answer has more than limits::kMaxActivitySeries series. It names the field, the value and what is

@@ -50,16 +50,18 @@ inline v1::GpuTime put(GpuTime t) {
 }
 inline std::string hours_text(GpuTime time) { return gpu_hours_text(put(time)); }
 
-// Returns the UTC day "2026-10-01". `day`: days since 1970-01-01.
+// Returns a UTC day as text, such as "2026-10-01". `day`: days since 1970-01-01.
 inline std::string utc_day(std::int64_t day) { return format_time(day * kDayMs).substr(0, 10); }
 
 // Returns the rows as `subak usage ledger` shows them. `csv`: with the columns of --output csv.
 Table ledger_table(const v1::ListLedgerResponse& answer, bool csv);
 
-// Reads a price list. nullopt: `file` is empty. Throws Failure (usage) if the list is wrong.
+// Reads a price list. Returns nullopt if `file` is empty. Throws a Failure with the exit code
+// kExitUsage if the list is not valid.
 std::optional<PriceList> read_prices(const std::string& file);
 
-// Returns the failure (usage) for a price that the list lacks. `profile`: empty: no MIG slices.
+// Returns the Failure (exit code kExitUsage) for a product without a price on this day. `profile`:
+// the MIG profile. It is empty for GPUs that are not cut into slices.
 Failure no_price(const std::string& product, const std::string& profile, const std::string& day);
 
 // Adds `subak usage report` (usage_report.cc) and `subak usage statement` (usage_statement.cc).

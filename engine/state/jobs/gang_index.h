@@ -51,8 +51,8 @@ class GangIndex {
   // afterwards join_workload().
   void join_workload(Job& job);
   void leave_workload(const Job& job);
-  // Adds a live job that is new or restored. The job gets its gang's name, unless it is ending and
-  // will not wait again.
+  // Adds a live job that is new or restored. If the job is a gang, of_gang() then finds it by name
+  // and owner. A gang that ends for good (Job::ends_for_good()) is not found by its name.
   void add(const Job& job);
   // Frees the name of the job's gang for another job. Does nothing if another job has the name.
   void forget_gang(const Job& job);

@@ -72,7 +72,7 @@ class SenderClock {
   std::int64_t since_ms_ = -2 * kWindowMs - 1;  // when the present window began; at first, long ago
   TimeMs last_sent_at_ms_ = 0;
   DurationMs least_ = 0;
-  DurationMs earlier_ = 0;  // the smallest delay in the window before
+  DurationMs earlier_ = 0;  // the smallest difference in the window before
 };
 
 }  // namespace subak::api

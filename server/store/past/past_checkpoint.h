@@ -1,10 +1,11 @@
-// The form of a past checkpoint: the facts that rebuild the state after some fact, compressed
-// (docs/design/0131). It is the same in the file of a SQLite store and in the table of a database.
+// The format of a past checkpoint: compressed facts that rebuild an earlier state
+// (docs/design/0131). The format is the same in the file of a SQLite store and in a table of a
+// database.
 //
-// It begins with a head (PastHead): a first line, then numbers, the lowest byte first. Blocks
-// follow. A block has the length of its rows (4 bytes), the length of the compressed rows (4), a
-// checksum (4), and the rows (server/codec/kept_row.h), compressed by deflate (RFC 1951). The
-// checksums are chained CRC32C, and start from the seed of the store. Threads: any.
+// A past checkpoint begins with a header (PastHead): a first line, then little-endian numbers.
+// Blocks follow. A block has the length of its rows (4 bytes), the length of the compressed rows
+// (4), a checksum (4), and the rows (server/codec/kept_row.h), compressed by deflate (RFC 1951).
+// The checksums are chained CRC32C, and start from the seed of the store. Threads: any.
 #pragma once
 
 #include <cstddef>
@@ -31,7 +32,7 @@ struct PastHead {
   // The stored checksum of this fact. Since the checksums of facts are chained, it belongs to this
   // history and to no other one.
   std::uint32_t anchor = 0;
-  // The oldest fact version that can read the facts.
+  // A program can read the facts if it knows this fact version or a newer one.
   std::uint32_t needs = 1;
   // The number of facts.
   std::uint64_t facts = 0;
@@ -44,13 +45,14 @@ struct PastHead {
 Result<std::string> encode_past_checkpoint(const PackedFacts& facts, std::uint64_t seq,
                                            std::uint32_t anchor, std::uint32_t seed);
 
-// Reads the head at the beginning of `bytes`. nullopt: the bytes are not a head of this form and of
-// the store with this seed, or they are damaged.
+// Reads the header at the beginning of `bytes`. Returns nullopt if the bytes are damaged, have
+// another format, or belong to a store with another seed.
 std::optional<PastHead> read_past_head(std::string_view bytes, std::uint32_t seed);
 
-// Passes the facts to `sink`, and then checkpoint_end(). `version`: the newest fact version that
-// this program knows. Needs memory for one block. kPrecondition, with the field "store.past": the
-// bytes are damaged, or the facts need a newer program. Then `sink` may have got some facts.
+// Calls sink.checkpoint_fact() for each fact, and then sink.checkpoint_end(). `version`: the newest
+// fact version that this program knows. Uses memory for one block. After an error, `sink` may have
+// got some of the facts. kPrecondition, with the field "store.past": the bytes are damaged, or the
+// facts need a newer program. Errors of codec::decode() are returned unchanged.
 std::optional<Error> decode_past_checkpoint(std::string_view bytes, std::uint32_t seed,
                                             std::uint32_t version, FactSink& sink);
 
