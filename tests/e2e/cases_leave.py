@@ -64,8 +64,6 @@ def gate_by_the_api_server(c):
         c.service.start()
         c.succeeded("waits")
         c.completed("gang")
-        if not dead:
-            c.completed("parked")
         c.pod("after", gpus=1, run_seconds=1)
         c.expect(c.get_pod("after")["metadata"]["labels"].get("subak.gpu/account") == c.account, "the webhook adds who pays")
         c.succeeded("after")
@@ -143,6 +141,8 @@ def leave(c, dead):
         c.pod("free", gpus=1, run_seconds=1)
         c.expect(not has_gate(c.get_pod("free")), "a new pod has no gate")
         c.completed("gang")
+        if not dead:
+            c.completed("parked")
         for name in ("waits-0", "waits-1", "waits-2", "free", "runs"):
             c.pod_is(name, lambda p: phase(p) == "Succeeded", f"{name} runs to its end")
     finally:

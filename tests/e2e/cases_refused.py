@@ -5,7 +5,7 @@ from case import case, node_of, phase
 GANG = {"subak.gpu/gang-size": "2"}
 APART_S = 9  # between two attempts of one job, at least: less would be a loop
 ANTI_AFFINITY = {"podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [{
-    "topologyKey": "kubernetes.io/hostname", "labelSelector": {"matchLabels": {"apart": "yes"}}}]}}  # fmt: skip
+    "topologyKey": "e2e/pool", "labelSelector": {"matchLabels": {"apart": "yes"}}}]}}  # fmt: skip
 
 
 def volume_on(c, name, node):
@@ -59,7 +59,8 @@ def volume_on_the_last_node(c):
 
 @case(seconds=240)
 def pods_that_stand_apart(c):
-    """Two pods of a gang may not share a node. Subak does not read that: it must not try every ten seconds."""
+    """Two pods of a gang may not share a pool, and there is one. Subak reads such a rule for nodes alone: it must not try
+    every ten seconds."""
     c.nodes(3)
     spec = c.spec(4, affinity=ANTI_AFFINITY)
     c.job("apart", 2, 4, indexed=True, keys=GANG, labels={"apart": "yes"}, spec=spec, run_seconds=20)
