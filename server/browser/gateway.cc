@@ -99,6 +99,9 @@ DurationMs answer_ms_of(std::string_view target) {
 
 Gateway::Gateway(GatewayPorts ports)
     : ports_(std::move(ports)),
+      shared_calls_(
+          {[this](Asked asked, Calls::Done done) { calls_.ask(std::move(asked), std::move(done)); },
+           [clock = ports_.clock] { return clock->monotonic_ms(); }}),
       live_({[this](const Topic& topic) { return read_topic(topic); }, ports_.sequence,
              [clock = ports_.clock] { return clock->monotonic_ms(); }}) {}
 
@@ -106,12 +109,14 @@ Gateway::~Gateway() { close(); }
 
 void Gateway::open(std::shared_ptr<grpc::Channel> channel, api::Sessions& sessions) {
   calls_.start(std::move(channel));
+  shared_calls_.start();
   sessions_ = &sessions;
   live_.start();
 }
 
 void Gateway::close() {
   sessions_ = nullptr;
+  shared_calls_.stop();
   calls_.stop();
   live_.stop();
 }
@@ -143,10 +148,15 @@ void Gateway::call(const HttpRequest& request, const HttpReplier& done) {
   Asked& asked = std::get<Asked>(parsed);
   asked.authorization = authorization_of(request);
   const api::Sessions* const sessions = sessions_;
-  if (sessions != nullptr) asked.peer = sessions->own() + " " + address_text(request.peer);
+  std::string_view rights;
+  if (sessions != nullptr) {
+    asked.peer = sessions->own() + " " + address_text(request.peer);
+    const auto caller = sessions->caller(asked.authorization);
+    if (caller) rights = role_name(caller->role);
+  }
   asked.caller = caller_of(asked.authorization, request.peer);
-  calls_.ask(std::move(asked),
-             [done](Answered answered) { done(connect_answer(std::move(answered))); });
+  shared_calls_.ask(std::move(asked), rights,
+                    [done](Answered answered) { done(connect_answer(std::move(answered))); });
 }
 
 void Gateway::sign_in(const HttpRequest& request, api::Sessions& sessions,

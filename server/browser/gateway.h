@@ -24,6 +24,7 @@
 #include "server/api/common/sessions.h"
 #include "server/browser/calls.h"
 #include "server/browser/live.h"
+#include "server/browser/shared_calls.h"
 #include "server/http/assets.h"
 #include "server/http/routes.h"
 
@@ -74,6 +75,7 @@ class Gateway {
   // nullptr: the gateway is not open.
   std::atomic<api::Sessions*> sessions_{nullptr};
   Calls calls_;
+  SharedCalls shared_calls_;
   Live live_;
 };
 

@@ -21,6 +21,9 @@ inline constexpr std::size_t kMaxBrowserAnswerBytes = 256u << 20;
 // How long a call may take. A caller may ask for less with Connect-Timeout-Ms. After this time the
 // answer is deadline_exceeded.
 inline constexpr DurationMs kBrowserCallMs = 30 * kSecondMs;
+// How long after a call the same question is sent again. Browsers that ask it meanwhile wait, and
+// share that answer.
+inline constexpr DurationMs kSharedCallMs = 100;
 
 // The most open event streams, in all and of one session. A further stream is refused with
 // resource_exhausted.

@@ -1,0 +1,89 @@
+// Lets browsers that ask the same share an answer. When something changes, each open page reads the
+// same again at the same moment. With 200 pages the service would compute one answer 200 times.
+// So `SharedCalls` stands between the gateway and `Calls`, and sends a question again only after
+// limits::kSharedCallMs. Callers that ask the same meanwhile wait for that next call.
+//
+// - An answer is never older than the question: a caller only shares a call that is sent after the
+//   caller asked.
+// - Only calls with the same method, request, moment, time limit and rights are the same question.
+// - An error is never shared: if the shared call fails, every other caller's own call is sent.
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <thread>
+#include <vector>
+
+#include "core/quantity.h"
+#include "server/api/common/auth.h"
+#include "server/browser/calls.h"
+#include "threads/mutex.h"
+
+namespace subak::browser {
+
+// What SharedCalls uses.
+struct SharedCallsPorts {
+  // Sends a call, and calls Done once: at once or later, on any thread. Calls::ask().
+  std::function<void(Asked, Calls::Done)> ask;
+  // Returns the time by a monotonic clock, in ms.
+  std::function<DurationMs()> monotonic_ms;
+};
+
+// The questions of one process that were asked of late. Threads: any may call ask(); one thread
+// calls start() and stop(). All answers must have come before the object is destroyed.
+class SharedCalls {
+ public:
+  explicit SharedCalls(SharedCallsPorts ports) : ports_(std::move(ports)) {}
+  ~SharedCalls();  // stop()
+  SharedCalls(const SharedCalls&) = delete;
+  SharedCalls& operator=(const SharedCalls&) = delete;
+
+  // Starts the thread that sends the calls that wait. A test may call turn() in its place.
+  void start();
+  // Sends all calls that wait, and joins the thread. After that, ask() sends each call at once.
+  void stop();
+  // Calls `done` once, with an answer of its own or a shared one. `rights`: what the caller may
+  // read, such as its role; empty: the caller is unknown, and its call is sent as it is. A call
+  // with Asked::min_sequence is sent as it is too. At most limits::kMaxBrowserCalls callers wait,
+  // and of one caller kMaxBrowserCallsPerCaller calls. Beyond that, a call is sent as it is.
+  void ask(Asked asked, std::string_view rights, Calls::Done done);
+  // Sends the calls whose time has come. Returns in how many ms the next one is due; nullopt: no
+  // question is remembered.
+  std::optional<DurationMs> turn();
+
+ private:
+  struct Asker {
+    Asked asked;
+    Calls::Done done;
+  };
+  using Askers = std::vector<Asker>;
+  // A question that was sent within the last kSharedCallMs.
+  struct Question {
+    DurationMs next_ms = 0;  // from then on it may be sent again
+    Askers askers;           // they wait for that
+  };
+  // True: the asker waits, and `asker` is moved away. False: send its call now.
+  bool waits(const api::TokenDigest& question, Asker& asker);
+  // Takes the askers that are due at `now`, and forgets the questions without askers.
+  std::vector<Askers> take_due(DurationMs now) SUBAK_REQUIRES(mutex_);
+  void send(Askers askers);
+  void answer(const Askers& askers, Answered answered);
+  void work();
+
+  const SharedCallsPorts ports_;
+  Mutex mutex_;
+  CondVar wake_;
+  bool stopped_ SUBAK_GUARDED_BY(mutex_) = false;
+  // By the digest of the question.
+  std::map<api::TokenDigest, Question> questions_ SUBAK_GUARDED_BY(mutex_);
+  // The callers that wait for a shared answer, and how many calls of each; above 0.
+  std::map<std::string, std::size_t> callers_ SUBAK_GUARDED_BY(mutex_);
+  std::size_t waiting_ SUBAK_GUARDED_BY(mutex_) = 0;
+  std::thread thread_;
+};
+
+}  // namespace subak::browser
