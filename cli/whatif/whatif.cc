@@ -45,7 +45,7 @@ class ProgressLine {
 v1::WhatIfReport of_store(const std::string& state, const v1::WhatIfRequest& request,
                           ProgressLine& line) {
   const auto reader = open_store_file(state, "from");
-  const auto last = whatif::last_fact(*reader);
+  const auto last = reader->last_seq();
   if (!last.ok()) throw store_failure(last.error(), "from");
   whatif::Caller caller;
   caller.progress = [&line](const char* what, int percent) { line.show(what, percent); };

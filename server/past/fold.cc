@@ -6,6 +6,7 @@
 
 #include "server/codec/past_checkpoint_limits.h"
 #include "server/log/log.h"
+#include "server/past/fact_times.h"
 #include "server/past/past_limits.h"
 
 namespace subak {
@@ -96,24 +97,16 @@ Result<bool> Fold::to(std::uint64_t seq, const std::function<bool()>& go_on) {
     if (auto error = begin(seq)) return *error;
   }
   std::uint64_t told_seq = engine_->seq();
-  while (engine_->seq() < seq) {
-    if (go_on && !go_on()) return false;
-    const std::uint64_t left = seq - engine_->seq();
-    const auto most =
-        static_cast<std::size_t>(std::min<std::uint64_t>(left, limits::kPastFactsAtOnce));
-    const Result<std::vector<Fact>> facts = reader_.facts(engine_->seq(), most);
-    if (!facts.ok()) return facts.error();
-    if (facts->empty() || facts->front().seq != engine_->seq() + 1) {
-      return Error{ErrorCode::kNotFound, "fact", std::to_string(engine_->seq() + 1),
-                   "the store has no such fact"};
-    }
-    for (const Fact& fact : *facts) engine_->evolve(fact);
+  const auto take = [&](std::vector<Fact>&& facts) -> Result<bool> {
+    for (const Fact& fact : facts) engine_->evolve(fact);
     if (on_way_ && engine_->seq() - told_seq >= limits::kPastCheckpointFacts) {
       on_way_(*engine_);
       told_seq = engine_->seq();
     }
-  }
-  return true;
+    return engine_->seq() == seq || !go_on || go_on();
+  };
+  if (go_on && engine_->seq() < seq && !go_on()) return false;
+  return read_facts(reader_, engine_->seq(), seq, take);
 }
 
 }  // namespace subak

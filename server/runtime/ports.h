@@ -185,6 +185,11 @@ class StoreReader {
   virtual Result<Recovered> recover(FactSink& sink) = 0;
   // Returns facts after `after_seq`, at most `most`, in order.
   virtual Result<std::vector<Fact>> facts(std::uint64_t after_seq, std::size_t most) = 0;
+  // Returns the number of the last fact; 0: there is none.
+  virtual Result<std::uint64_t> last_seq() = 0;
+  // Returns the number of the last fact that was made at or before `t`; 0: none was. Times of facts
+  // never decrease, so this takes O(log(facts)) reads of one fact.
+  virtual Result<std::uint64_t> last_seq_until(TimeMs t) = 0;
   // Returns the checkpoint in use, from which recover() starts. `seq` is 0 if there is none. The
   // default implementation has none.
   virtual Result<StoredCheckpoint> checkpoint_in_use() { return StoredCheckpoint(); }

@@ -10,7 +10,6 @@
 #include "server/api/convert/check.h"
 #include "server/past/fact_times.h"
 #include "server/past/fold.h"
-#include "server/past/past_limits.h"
 #include "server/whatif/change_request.h"
 #include "server/whatif/what_if_report.h"
 #include "sim/history/history_limits.h"
@@ -96,25 +95,19 @@ class Steps {
 };
 
 // Passes the facts after `from` up to `to` on to `each`. False: the work stops.
-Result<bool> read_facts(StoreReader& reader, std::uint64_t from, std::uint64_t to, Steps& steps,
-                        const std::function<std::optional<Error>(Fact&&)>& each) {
-  const std::uint64_t begin = from;
-  while (from < to) {
-    const auto most = std::min<std::uint64_t>(to - from, limits::kPastFactsAtOnce);
-    auto facts = reader.facts(from, static_cast<std::size_t>(most));
-    if (!facts.ok()) return facts.error();
-    if (facts->empty() || facts->front().seq != from + 1) {
-      return Error{ErrorCode::kPrecondition, "from", "fact " + std::to_string(from + 1),
-                   "want a later time: the store no longer has this fact"};
-    }
-    for (Fact& fact : *facts) {
-      from = fact.seq;
+Result<bool> read_each(StoreReader& reader, std::uint64_t from, std::uint64_t to, Steps& steps,
+                       const std::function<std::optional<Error>(Fact&&)>& each) {
+  const auto take = [&](std::vector<Fact>&& part) -> Result<bool> {
+    const std::uint64_t last = part.back().seq;
+    for (Fact& fact : part) {
       if (auto error = each(std::move(fact))) return *std::move(error);
     }
-    const auto done = static_cast<double>(from - begin) / static_cast<double>(to - begin);
-    if (!steps.at("reading", done)) return false;
-  }
-  return true;
+    return steps.at("reading", static_cast<double>(last - from) / static_cast<double>(to - from));
+  };
+  const Result<bool> all = read_facts(reader, from, to, take);
+  if (all.ok() || all.error().code != ErrorCode::kNotFound) return all;
+  return Error{ErrorCode::kPrecondition, "from", "fact " + all.error().value,
+               "want a later time: the store no longer has this fact"};
 }
 
 // Reads the history of the window. nullopt: the work stops.
@@ -130,8 +123,8 @@ Result<std::optional<sim::History>> read_history(StoreReader& reader, const Wind
     if (!*there) return std::optional<sim::History>();
   }
   sim::HistoryReader history(fold.engine(), window.from_ms);
-  const auto whole = read_facts(reader, window.first, window.last, steps,
-                                [&](Fact&& fact) { return history.add(fact); });
+  const auto whole = read_each(reader, window.first, window.last, steps,
+                               [&](Fact&& fact) { return history.add(fact); });
   if (!whole.ok()) return whole.error();
   if (!*whole) return std::optional<sim::History>();
   return std::optional(history.finish(window.to_ms));
@@ -148,10 +141,10 @@ Result<bool> read_meters(StoreReader& reader, const Window& window, const sim::H
     fold.fold(std::move(fact));
     return std::nullopt;
   };
-  const auto before = read_facts(reader, 0, window.first, steps, each);
+  const auto before = read_each(reader, 0, window.first, steps, each);
   if (!before.ok() || !*before) return before;
   if (window.first > 0) change.start_meters = fold.values();
-  const auto after = read_facts(reader, window.first, window.last, steps, each);
+  const auto after = read_each(reader, window.first, window.last, steps, each);
   if (!after.ok() || !*after) return after;
   change.end_meters = fold.values();
   return true;
@@ -182,29 +175,6 @@ Result<std::optional<v1::WhatIfReport>> report_of(const sim::History& history,
 }
 
 }  // namespace
-
-Result<std::uint64_t> last_fact(StoreReader& reader) {
-  const auto has_later = [&](std::uint64_t seq) -> Result<bool> {
-    const auto fact = fact_after(reader, seq);
-    if (fact.ok()) return true;
-    if (fact.error().code == ErrorCode::kNotFound) return false;
-    return fact.error();
-  };
-  std::uint64_t least = 0, most = 1;  // there may be facts after `least`, and none after `most`
-  for (Result<bool> later = has_later(most);; later = has_later(most)) {
-    if (!later.ok()) return later.error();
-    if (!*later) break;
-    least = most;
-    most *= 2;
-  }
-  while (least < most) {
-    const std::uint64_t middle = least + (most - least) / 2;
-    const Result<bool> later = has_later(middle);
-    if (!later.ok()) return later.error();
-    *later ? least = middle + 1 : most = middle;
-  }
-  return most;
-}
 
 Result<std::optional<v1::WhatIfReport>> run_what_if(StoreReader& reader, std::uint64_t last_seq,
                                                     const v1::WhatIfRequest& request,

@@ -22,10 +22,6 @@ struct Caller {
   std::function<bool()> wanted;
 };
 
-// Returns the number of the last fact of the store; 0: there is none. O(log(facts)) reads of one
-// fact.
-Result<std::uint64_t> last_fact(StoreReader& reader);
-
 // Makes the report for the facts up to `last_seq`, which the store must have. nullopt: the
 // caller no longer waits. Errors, besides those of the reader:
 // - those of read_change() and sim::changed();

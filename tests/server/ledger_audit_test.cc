@@ -37,6 +37,8 @@ class RowsReader final : public StoreReader {
   Result<std::vector<Fact>> facts(std::uint64_t, std::size_t) override {
     return std::vector<Fact>();
   }
+  Result<std::uint64_t> last_seq() override { return 0; }
+  Result<std::uint64_t> last_seq_until(TimeMs) override { return 0; }
   Result<std::vector<DailyUsage>> daily_usage(const LedgerQuery&) override {
     return std::vector<DailyUsage>();
   }

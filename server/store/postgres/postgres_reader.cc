@@ -195,10 +195,16 @@ Result<std::vector<Fact>> PostgresReader::facts(std::uint64_t after_seq, std::si
   });
 }
 
-Result<std::uint64_t> PostgresReader::last_seq_until(TimeMs t) {
+Result<std::uint64_t> PostgresReader::last_seq() {
   const auto head = read_head(db_, seed_);
   if (!head.ok()) return head.error();
-  return subak::last_seq_until(head->facts, t, [&](std::uint64_t seq) -> Result<TimeMs> {
+  return head->facts;
+}
+
+Result<std::uint64_t> PostgresReader::last_seq_until(TimeMs t) {
+  const Result<std::uint64_t> last = last_seq();
+  if (!last.ok()) return last.error();
+  return subak::last_seq_until(*last, t, [&](std::uint64_t seq) -> Result<TimeMs> {
     const PgResult row = db_.run("SELECT time_ms FROM facts WHERE seq = $1", Parameters().add(seq));
     if (!row.ok()) return db_.error("store.ledger", row);
     if (row.rows() == 0) return damaged("facts", seq, "missing");

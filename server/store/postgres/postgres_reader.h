@@ -32,6 +32,8 @@ class PostgresReader final : public StoreReader {
   Result<std::vector<StoredCheckpoint>> past_checkpoints() override;
   std::optional<Error> read_past_checkpoint(std::uint64_t seq, FactSink& sink) override;
   Result<std::vector<Fact>> facts(std::uint64_t after_seq, std::size_t most) override;
+  Result<std::uint64_t> last_seq() override;
+  Result<std::uint64_t> last_seq_until(TimeMs t) override;
   Result<std::vector<LedgerEntry>> ledger(const LedgerQuery& query) override;
   Result<std::vector<DailyUsage>> daily_usage(const LedgerQuery& query) override;
   Result<DaySums> day_sums(std::int64_t from_day, std::int64_t to_day) override;
@@ -63,9 +65,6 @@ class PostgresReader final : public StoreReader {
   // Calls fn(entry) for the rows that the query selects, in order, until fn() returns false.
   std::optional<Error> each_entry(const LedgerQuery& query,
                                   const std::function<bool(LedgerEntry)>& fn);
-  // Returns the number of the last fact that was made at or before `t`. Each ledger row whose
-  // interval ends after `t` was written by a later fact.
-  Result<std::uint64_t> last_seq_until(TimeMs t);
 
   const Address address_;
   const std::uint32_t fact_version_;

@@ -118,10 +118,16 @@ Result<std::vector<Fact>> SqliteReader::facts(std::uint64_t after_seq, std::size
   return out;
 }
 
-Result<std::uint64_t> SqliteReader::last_seq_until(TimeMs t) {
+Result<std::uint64_t> SqliteReader::last_seq() {
   const auto head = read_head(db_, seed_);
   if (!head.ok()) return head.error();
-  return subak::last_seq_until(head->facts, t, [&](std::uint64_t seq) -> Result<TimeMs> {
+  return head->facts;
+}
+
+Result<std::uint64_t> SqliteReader::last_seq_until(TimeMs t) {
+  const Result<std::uint64_t> last = last_seq();
+  if (!last.ok()) return last.error();
+  return subak::last_seq_until(*last, t, [&](std::uint64_t seq) -> Result<TimeMs> {
     FactRows at(db_, seed_);
     if (auto error = at.find(seq - 1, std::nullopt, 1)) return *error;
     if (!at.next()) return *at.error();

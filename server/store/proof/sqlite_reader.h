@@ -32,6 +32,8 @@ class SqliteReader final : public StoreReader {
   Result<std::vector<StoredCheckpoint>> past_checkpoints() override;
   std::optional<Error> read_past_checkpoint(std::uint64_t seq, FactSink& sink) override;
   Result<std::vector<Fact>> facts(std::uint64_t after_seq, std::size_t most) override;
+  Result<std::uint64_t> last_seq() override;
+  Result<std::uint64_t> last_seq_until(TimeMs t) override;
   // Returns the ledger rows of facts that were made after query.from_ms and have a number above
   // query.after_seq. It stops at query.most entries, or after the fact query.last_seq. If the
   // indexes are sound, a query for one job or for at most limits::kMaxIndexedPayers payers uses an
@@ -59,9 +61,6 @@ class SqliteReader final : public StoreReader {
   std::optional<Error> add_ledger_rows(const LedgerQuery& query, std::uint64_t after,
                                        const char* key, std::uint64_t value,
                                        std::vector<LedgerEntry>& out);
-  // Returns the number of the last fact that was made at or before `t`. Each ledger row whose
-  // interval ends after `t` was written by a later fact.
-  Result<std::uint64_t> last_seq_until(TimeMs t);
 
   Connection db_;
   std::uint32_t fact_version_ = kFactVersion;
