@@ -106,7 +106,7 @@ Result<bool> read_each(StoreReader& reader, std::uint64_t from, std::uint64_t to
   };
   const Result<bool> all = read_facts(reader, from, to, take);
   if (all.ok() || all.error().code != ErrorCode::kNotFound) return all;
-  return Error{ErrorCode::kPrecondition, "from", "fact " + all.error().value,
+  return Error{ErrorCode::kPrecondition, "from", "fact " + all.error().got,
                "want a later time: the store no longer has this fact"};
 }
 
