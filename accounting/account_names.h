@@ -1,5 +1,5 @@
-// Finds accounts by name: by path ("ml.vision"), and by a Kubernetes namespace that belongs to an
-// account.
+// Finds accounts by name, for the account tree: by path ("ml.vision"), and by a Kubernetes
+// namespace that belongs to an account.
 //
 // Errors: none; a broken invariant ends the process.
 // Threads: one at a time; the account tree owns the object.

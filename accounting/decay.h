@@ -1,21 +1,21 @@
-// Exact time-decayed usage, for the meters of accounts (accounting/account.h). Decisions in Subak
-// depend on floating point only here and in the rule that orders jobs by this usage
-// (accounting/order.h).
+// Sums the GPU time that an account used, so that old usage counts less: half after each
+// half-life. Example: for 7 days, 80 GPU-hours of 14 days ago count as 20. Accounts have such
+// meters (account.h), and the order of jobs follows from them. Decisions use floating point only
+// here and in order.h.
 //
-// Usage at instant x has the weight 2^-((t-x)/h) at instant t, with the half-life h. So
+// At the instant t, usage of an earlier instant x has the weight 2^-((t-x)/h), with half-life h.
+// So
 //     u(t) = integral of rate(x) * 2^-((t-x)/h) dx up to t,   in milli-GPU x ms.
-// Here rate(x) is the milli-GPU that an account holds at the instant x. To compute u(t), two
-// numbers are enough: the present integer rate R and an accumulator A:
+// Here rate(x) is the milli-GPU that the account holds at x. A meter stores two numbers. They are
+// the present integer rate R, and an accumulator A, relative to a fixed instant L, the landmark:
 //     u(t) = A * 2^-tau + R * H,   tau = (t - L) / h,   H = h / ln 2
-// L is any landmark (forward decay: Cormode et al., ICDE 2009). A start, an end and a read cost
-// O(1) each, and no periodic run over all accounts is needed.
+// A start, an end and a read cost O(1). Source: forward decay (Cormode et al., ICDE 2009).
 //
 // The error of u is at most 1e-12 x (highest rate so far x H). In 10^6 random events the error was
 // always below 4e-14 x (highest rate so far x H) (tests/accounting/decay_test.cc). For an infinite
 // half-life (h = 0 in DecayClock) u is the plain integral, an integer.
-//
-// The code has its own exp2 and is compiled without contraction, so that every build makes the same
-// decisions (docs/design/0004).
+// The code has its own exp2 and is compiled without contraction, so that every build makes the
+// same decisions (docs/design/0004).
 // Threads: one at a time for each object; exp2_exact() and log2_exact() are pure functions.
 #pragma once
 
@@ -32,9 +32,9 @@ double exp2_exact(double x);
 // below 4e-16).
 double log2_exact(double x);
 
-// One instant for all meters of a tree: t = (half_lives + log2(part)) x half-life. Compute the
-// instant once per event or per pass, and pass it to every meter. A path or a list of siblings then
-// costs one exp2 in total.
+// One instant, in the form that all meters of a tree read: t = (half_lives + log2(part)) x
+// half-life. Compute it once for each event or pass, and pass it to every meter. Then a path of
+// accounts or a list of siblings costs one exp2 in total.
 struct DecayInstant {
   // The instant itself. For a finite half-life, the next two members express it in half-lives.
   TimeMs t = 0;
@@ -44,8 +44,8 @@ struct DecayInstant {
   double part = 1;
 };
 
-// The common clock of all meters of one tree: the half-life h, and landmarks at its whole
-// multiples. A move of a meter to another landmark is a multiplication by a power of two, which is
+// The clock that all meters of one tree share. Its half-life is h, and landmarks are multiples of
+// h. So a meter moves to another landmark by a multiplication with a power of two, which is
 // exact.
 class DecayClock {
  public:
@@ -60,8 +60,8 @@ class DecayClock {
   // Returns the instant of t. The function counts the half-lives in integers, so t loses no
   // precision.
   DecayInstant at(TimeMs t) const;
-  // Returns 2^((t - shift half-lives) / h): the weight of the instant t relative to the landmark at
-  // `shift` half-lives. Returns 1 if the half-life is infinite.
+  // Returns 2^((t - shift half-lives) / h), the weight of the instant t relative to the landmark
+  // `shift` (in half-lives since 1970). Returns 1 if the half-life is infinite.
   double weight(TimeMs t, std::int64_t shift) const;
 
  private:
@@ -89,9 +89,9 @@ class DecayedMeter {
   // negative. t must not be before the last change.
   double value(const DecayClock& clock, TimeMs t) const { return value(clock, clock.at(t)); }
   double value(const DecayClock& clock, const DecayInstant& at) const;
-  // The value of the meter as a function of time, if its rate does not change. At an instant `at`
-  // with the same number of whole half-lives, the value is decaying / at.part + lasting, or 0 if
-  // rounding gives less. The half-life must be finite.
+  // How value() depends on time while the rate stays the same. At an instant `at` with the same
+  // DecayInstant::half_lives, the value is decaying / at.part + lasting, or 0 if rounding gives
+  // less. The half-life must be finite.
   struct Course {
     double decaying = 0, lasting = 0;
   };

@@ -1,7 +1,8 @@
-// A table for exp2_exact() (accounting/decay.h): 2^(i/64) for i = 0..63, each as an unevaluated sum
-// of two doubles. `high` is the nearest double, and `low` the nearest double to the remainder. The
-// values were computed with 60 digits. tests/accounting/exp2_log2_test.cc checks every entry
-// against long double.
+// A table for exp2_exact() (accounting/decay.h): 2^(i/64) for i = 0 to 63. Each value is the sum of
+// two doubles, because one double is not exact enough. `high` is the nearest double, and `low` the
+// nearest double to the remainder. The values were computed with 60 digits.
+// tests/accounting/exp2_log2_test.cc checks every entry against long double.
+// Threads: constants.
 #pragma once
 
 #include <array>

@@ -2,20 +2,22 @@
 // a quota of any product (`gpu`). By this rule, all quotas of `gpu` together cover at most the
 // installed GPUs of a product that no quota by name covers.
 //
-// Example: 4 H100 are installed, `bio` has quota H100=4 and `ml` has quota gpu=4. In this case,
-// ml's quota covers no H100, even if bio uses none of the four. A job of ml that runs on H100
-// borrows these GPUs.
+// Example: 8 H100 are installed. `bio` has quota H100=4 and holds 1 H100. `ml` has quota gpu=16 and
+// holds 6 H100. All quotas of `gpu` together cover at most 8 - 4 = 4 H100, even though bio uses
+// only one of its four. So of ml's jobs on H100, those beyond 4 GPUs borrow.
 //
 // Each account has for each product:
 //   promised   the GPUs that quotas by name guarantee at or below the account. It is the larger of
 //              two amounts: the account's own quota by name, and the children's sum of `promised`.
+//              In the example: bio 4, ml 0.
 //   by name    the part of `promised` that the account holds. It is the larger of two amounts: the
 //              GPUs that its own quota by name covers, and the children's sum of `by name` amounts.
+//              In the example: bio 1, ml 0.
 //   of any     the account's GPUs beyond `by name`, up to its quota of any product. Only accounts
-//              directly below the root have this amount.
+//              directly below the root have this amount. In the example: bio 0, ml 6.
 //
-// Units: milli-GPU. Errors: none. Threads: one at a time; AccountTree owns one object for each
-// named product.
+// Units: milli-GPU. Errors: none.
+// Threads: one at a time; AccountTree owns one object for each named product.
 #pragma once
 
 #include <vector>

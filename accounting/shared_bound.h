@@ -1,15 +1,20 @@
 // Divides a bound that all accounts share, such as the most waiting jobs, so that one tenant cannot
 // lock out the others (docs/design/0079). The bound counts items, such as jobs, and has two parts.
-// Any account may use the first part, `most`, and one account alone may fill it. Only accounts that
-// have few items may use the second part, the reserve.
+// Any account may use the first part, `most`, and one account alone may fill it. The second part,
+// the *reserve*, is only for accounts that have few items.
 //
-// A subtree is heavy if it has at least a sixteenth of `most`. A heavy subtree without a heavy
-// child fills the bound. For example, it is a team with all its users and sub-accounts, or a
-// department of many small teams. No account in a subtree that fills the bound may use the reserve.
-// Any other account may use the reserve while its count is below an eighth of the free reserve, or
-// below kFewest.
+// When the first part is full, two rules decide:
+//   - A subtree of accounts is *heavy* if it has at least 1/16 as many items as `most` says. A
+//     heavy subtree without a heavy child fills the bound: for example, a team with all its users
+//     and sub-accounts, or a department of many small teams. No account in it may use the reserve.
+//   - Any other account may use the reserve while its count is below 1/8 of the free reserve, or
+//     below kFewest. The items of a user count for the user's account.
 //
-// Units: counts.
+// Example: at most 1,000,000 jobs wait, and 100,000 more in the reserve. The team ml has filled the
+// first part. An account without jobs may still add 11,111 jobs: 88,889 of the reserve are then
+// free, and 1/8 of them is 11,111. The account ml may add none.
+//
+// Units: counts. Errors: none.
 // Threads: any; pure functions.
 #pragma once
 

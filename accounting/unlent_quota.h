@@ -1,17 +1,19 @@
-// The part of unused quota that accounts do not lend. An account's `lend` bounds how much of its
-// unused quota others may borrow. One bound is for all products together, and more bounds may be
-// for named products. The GPUs that the account does not lend stay idle for its own jobs: Subak
-// starts no job of another account that would borrow them.
+// Counts the GPUs that must stay idle because accounts do not lend them. An account's `lend` is the
+// most of its unused quota that other accounts may borrow. Subak starts no job of another account
+// that would take more (rule `lend` of accounting/quota/entitlement.h).
+// Example: ml has a quota of 8 GPUs, holds 2, and has `lend` 4. Its unused quota is 6, so 6 - 4 = 2
+// GPUs must stay idle for ml.
 //
+// Each account has this amount:
 //   unlent   the larger of max(0, unused quota - lend) and the sum of the children's `unlent`
-//
-// The formula takes the larger amount, because the idle GPUs of an account include those of its
-// children.
-//
+// It is the larger amount, and not the sum, because the idle GPUs of an account include those of
+// its children. An account without `lend` has only the second amount.
 // One object counts the GPUs of one product that some quota names, or the GPUs of all products
-// together.
+// together. `lend` may have a bound for all products together, and bounds for named products.
+// together. `lend` has a bound for all products, and may have bounds for named products.
 //
-// Units: milli-GPU. Errors: none. Threads: one at a time; QuotaSums owns the objects.
+// Units: milli-GPU. Errors: none.
+// Threads: one at a time; QuotaSums owns the objects.
 #pragma once
 
 #include <span>

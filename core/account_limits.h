@@ -1,6 +1,6 @@
 // The bounds of accounts: of their tree and settings, of their lists of limits
 // (accounting/limits/job_limits.h) and of their budgets (accounting/budget/budget.h). The comment
-// of a bound says what happens at the bound, and tests cover this.
+// of a bound says what happens at the bound, and tests cover this. Threads: constants.
 #pragma once
 
 #include <cstddef>

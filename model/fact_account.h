@@ -51,8 +51,8 @@ struct AccountDeleted {
   static constexpr std::string_view kName = "account_deleted";
   AccountId id;
   EditStamp edit;
-  // The settings of the deleted account, which the ledger still names. In facts from before
-  // accounts could be moved, they are set in checkpoints only.
+  // The settings of the deleted account, because the ledger still names it. Facts from before
+  // accounts could be moved have the settings in checkpoints only.
   AccountSpec spec;
   // Set in checkpoints only.
   AccountId parent;

@@ -41,7 +41,7 @@ struct JobCreated {
   GangRequest request;
   // The number of pods that start together, from 1.
   std::uint32_t gang_size = 0;
-  // Among the jobs of one leaf, the job with the highest number comes first.
+  // Among the jobs of one account and its users, the job with the highest number comes first.
   std::int32_t priority = 0;
   DurationMs time_limit_ms = 0;  // 0: none
   EditStamp edit;

@@ -83,9 +83,9 @@ struct GangTerms {
   // says which gangs may have this wish. With `prefer`, the search leaves these nodes free when it
   // places the gang, but other jobs may use them.
   std::uint32_t spare = 0;
-  // True: the gang's GPU pods use a ComputeDomain of NVIDIA's DRA driver. A node takes part in at
-  // most one ComputeDomain. DomainRules limits the number of gangs with a ComputeDomain in an
-  // NVLink domain of several nodes.
+  // True: the gang's GPU pods use a ComputeDomain, the multi-node NVLink that NVIDIA's DRA driver
+  // sets up. A node takes part in at most one ComputeDomain. DomainRules limits the number of gangs
+  // that use one in the same NVLink domain of several nodes.
   bool compute_domain = false;
   // True: Subak never ends the gang so that another job gets its GPUs (docs/design/0060).
   bool not_preemptible = false;

@@ -181,7 +181,7 @@ struct SubmitJob {
   std::string name;
   // All pods of the job. The request never changes later.
   GangRequest request;
-  // Among the jobs of one leaf, the job with the highest number comes first.
+  // Among the jobs of one account and its users, the job with the highest number comes first.
   std::int32_t priority = 0;
   // The time after which the job should end. 0: no time limit.
   DurationMs time_limit_ms = 0;

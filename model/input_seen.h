@@ -48,7 +48,7 @@ struct PodRecord {
   PodShape shape;
   // The wishes of the pod's gang, from the pod's own keys.
   GangTerms terms = {};
-  // spec.priority. Among the jobs of one leaf, the job with the highest number comes first.
+  // spec.priority. The highest number comes first among jobs of one account and its users.
   std::int32_t priority = 0;
   // The time after which the pod's job should end. 0: no time limit.
   DurationMs time_limit_ms = 0;

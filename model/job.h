@@ -135,9 +135,9 @@ constexpr bool is_waiting(JobState state) {
   return state == JobState::kIncomplete || state == JobState::kQueued || state == JobState::kPaused;
 }
 
-// True if a job may wait again after an attempt that ended with this cause. The job waits again if
-// it still has pods or its controller makes new pods; else it is done. True for kFinished too, but
-// then the job waits again only if it still has pods.
+// True if a job may wait again after an attempt that ended with this cause. Then the job waits
+// again if it still has pods, or if its controller makes new pods; else it is done. True for
+// kFinished too, but then the job waits again only if it still has pods.
 bool comes_back(Cause cause);
 
 // The scheduling gates that stop a Kubernetes pod from going to a node. A pod can lose gates, but

@@ -1,6 +1,6 @@
-// Settings of an operator: the modes of clusters and namespaces, and the policy, which applies to
-// the whole service. Inputs (requests to the engine) and facts (its durable records) contain these
-// values.
+// Settings of an operator. The mode of a cluster or namespace says whether Subak only observes it.
+// The policy applies to the whole service, and all decisions use it. Inputs (requests to the
+// engine) and facts (its durable records) contain these values.
 // Threads: any; plain values, pure functions.
 #pragma once
 
@@ -269,7 +269,7 @@ bool is_system_namespace(const Policy& policy, std::string_view ns);
 
 // The priority of one job.
 struct Priority {
-  // Among the jobs of one leaf, the job with the highest value comes first.
+  // Among the jobs of one account and its users, the job with the highest value comes first.
   std::int32_t value = 0;
   // True: the job named a priority class of the policy, and has the class's priority.
   bool has_class = false;

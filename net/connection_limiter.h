@@ -1,8 +1,8 @@
-// The connection limits of one listener (class `ConnectionLimiter`): a total, a number per address,
-// and connections reserved for the service's own probes (docs/design/0016). The limiter only
-// counts.
-// The listener (net/listener.h) asks the limiter about each new connection. When a limit is
-// reached, the listener chooses the connection to close.
+// Counts the connections of one listener (net/listener.h) against its limits: a total, a
+// number per address, and reserved connections for the service's own probes
+// (docs/design/0016).
+// The listener asks the ConnectionLimiter about each new connection. When a limit is reached,
+// the listener chooses the connection to close; the limiter only counts.
 // Threads: any.
 #pragma once
 

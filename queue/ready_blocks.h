@@ -1,6 +1,6 @@
-// The blocks of one pass (ReadyQueue::Pass): the shapes, jobs and lines that cannot start now, and
-// for each account the cost from which the pass skips jobs. A kind is a shape with waiting jobs. A
-// line is the jobs of one account and one kind.
+// The blocks of one pass (ReadyQueue::Pass, one round of scheduling decisions). They are the
+// shapes, jobs and lines that cannot start now, and for each account the cost from which the pass
+// skips jobs. A kind is a shape with waiting jobs. A line is the jobs of one account and one kind.
 // Threads: one at a time. Private to queue.
 #pragma once
 
@@ -55,9 +55,9 @@ class Blocks {
   bool block_job(std::uint32_t slot);
   // Blocks the line of the job: all jobs of its leaf and kind. O(depth).
   void block_line(std::uint32_t slot);
-  // Says that the line borrows at each account with a smaller depth than this, so nearer to the
-  // root. This blocks no job. But the counts of waiting jobs by kind then no longer show whether a
-  // job could start (below_or_at()). Call it once for a line. O(depth).
+  // Says that the line borrows (no quota covers its jobs) at each account above this depth, so
+  // nearer to the root. It blocks no job, but counts of waiting jobs by kind then no longer show
+  // whether a job could start (below_or_at()). Call it once for a line. O(depth).
   void line_borrows(std::uint32_t slot, std::uint32_t depth);
   // Blocks the jobs at or below the account that cost at least `milligpu`. Returns false if
   // block_account() was already called for this account with `milligpu` or less. O(depth).
@@ -69,7 +69,7 @@ class Blocks {
   // scope of its parent.
   Scope at_root() const { return below({kNoLimit, shape_version_}, kRootAccount); }
   Scope below(Scope parent, AccountId id) const;
-  // True if jobs or lines of the account itself are blocked, or if one of its lines borrows.
+  // True if a job or line of the account itself is blocked, or one of its lines borrows.
   bool at_jobs_of(AccountId id) const;
   // True if a job, a line or an account is blocked below the account, or if some of its own jobs
   // are blocked. Also true if a line at or below the account borrows. In these cases, the kinds

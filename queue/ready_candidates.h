@@ -27,8 +27,8 @@ namespace subak::ready {
 struct Child {
   // The child, or the account itself.
   AccountId id;
-  // Where the child has a kind that is not blocked: an index as Blocks::find_witness() sets it. The
-  // kind shows that the child still has a job which may start.
+  // The position of a kind that is not blocked, as Blocks::find_witness() sets it. Such a kind
+  // proves that the child still has a job which may start.
   std::uint32_t witness = 0;
   // The milli-GPU of the child's next job. If the child has children of its own, the value is a
   // lower bound until the child is first.
@@ -61,9 +61,9 @@ class Contenders {
   // Takes the next job of the child at index `at` of the order. Before the call, this child is
   // first in the order. Returns true if the child's key was right; see SiblingOrder::settle().
   bool settle(std::size_t at, const NextJob& next, bool within_quota);
-  // True if a look at all children, as stands_until() takes, adds little to the cost of the walk.
-  // This is so if there are few children, and at the first call after the walk has read all of
-  // them.
+  // True if a look at all children adds little to the cost of the walk: stands_until() takes such a
+  // look. This is so if there are few children, and at the first call after the walk has read all
+  // of them.
   bool all_compared();
   // Returns the instant until which the child at index `first` of the order stays the first, if
   // nothing but the time changes. If the order may depend on rounding, returns a time before now.

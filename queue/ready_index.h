@@ -25,8 +25,8 @@
 namespace subak::ready {
 
 // A shape with waiting jobs. For a pass (a round of scheduling decisions), jobs of one kind and one
-// leaf differ only in their position in the line. Kinds have dense numbers, which are reused. No
-// decision depends on a number.
+// leaf differ only in their position in the line. A kind has a number from a dense range. The
+// number may be used again for another kind later, and no decision depends on it.
 struct Kind {
   // The shape of the jobs. No other kind has the same shape.
   ShapeId shape;

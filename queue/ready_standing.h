@@ -1,7 +1,13 @@
-// Finds an account's next job again after a start, without a full new comparison of the account's
-// children. The code reads again only the child that changed. The walk from the root of the account
-// tree to a job (queue/ready_walk.h) uses it to save time. With it or without it, the walk finds
-// the same job.
+// A shortcut for the queue's walk (queue/ready_walk.h), which goes from the root of the account
+// tree down to the next job to start. After each start, the walk must find out again which child of
+// an account comes first. This class answers from cached figures, and reads only the child that
+// changed. The answer is the same without it, only slower.
+// Example: an account has 16 users with waiting jobs, and a job of one user starts. This changes
+// the figures of that user alone. The figures of the other 15 users change only with time, by a
+// known formula.
+//
+// Units: milli-GPU, ms, and milli-GPU x ms for a surplus (past usage beyond quota).
+// Errors: none; broken preconditions are asserted.
 // Threads: one at a time; each Walk owns one object. Private to queue.
 #pragma once
 
@@ -18,19 +24,25 @@
 
 namespace subak::ready {
 
-// Caches the figures of accounts' children for later passes (rounds of scheduling decisions). A
-// start changes one child. The surplus of the other children, which is their past usage beyond
-// quota, changes only with time, by a known formula. So the order at another instant follows from
-// the cached figures.
-// The cache has only accounts with at most kFewSiblings children. All have shares and no quota,
-// none is the account itself, and no account below them is on hold. The half-life of usage must be
-// finite. If another child's sort key is too close to that of the first, the walk computes the
-// account in full.
+// The cached figures of the children of accounts, for later passes (rounds of scheduling
+// decisions). The cache takes an account only if all this is true:
+//   - At most kFewSiblings children have waiting jobs. All of them have shares and no quota.
+//   - None of the children stands for the account's own jobs, and no account below them is on hold.
+//   - The half-life of usage is finite.
+// For every other account, and if the sort keys of the first two children are too close, the walk
+// *computes the account in full*: it compares all its children (queue/ready_candidates.h).
 //
-// To find an account's next job, open() a contest and call find_first(). If unknown_first() returns
-// a child, find the next job of that child and report the job with answer(). If answer() returns
-// false, begin again with find_first(). At last close() the contest. Use these functions only while
-// Memos::usable() is true: nothing is blocked or simulated, and the order rule is target-share.
+// Use these functions only while Memos::usable() is true: the pass has blocked and simulated
+// nothing, and the order rule is target-share. The walk finds the next job of the account `id` in
+// this way:
+//     Standings::Contest contest;
+//     if (!standings.open(id, contest)) return in_full(id);
+//     for (;;) {
+//       if (!standings.find_first(contest)) return in_full(id);
+//       const AccountId first = standings.unknown_first(contest);
+//       const bool known = !first || standings.answer(contest, next_job_of(first));
+//       if (known) return standings.close(contest);
+//     }
 class Standings {
   struct Standing;
 
@@ -42,30 +54,32 @@ class Standings {
     AccountId node_;
     Standing* standing_ = nullptr;
     std::size_t first_ = 0;
-    // True: only one child takes part.
+    // True: only one child takes part, so nothing is compared.
     bool alone_ = false;
     double surplus_ = 0, rate_ = 0;
-    // The figures of each child, by its index. A child with target 0 takes no part.
+    // The figures of each child, by its index: surplus, target share, allocation with half of the
+    // next job, and sort key. A child with target 0 takes no part.
     std::array<double, kFewSiblings> value_, target_, cost_, key_;
   };
 
   // Begins a pass. Call begin() after Memos::begin(). All objects must outlive the pass.
   void begin(const Index& index, const Figures& figures, Memos& memos, std::size_t accounts);
-  // Reads what has changed at the account since it was cached, and fills in the contest. Returns
-  // false if the walk must compute the account in full. This is so if the account is not cached, or
-  // if the changes of its children do not explain its own changes. It is also so if a surplus may
-  // stay at 0 for a while, or if rounding could decide. O(children), but as a rule it reads new
-  // figures of one child only.
+  // Reads what has changed at the account since it was cached, and fills in the contest.
+  // O(children); as a rule it reads new figures of one child only. Returns false if the walk must
+  // compute the account in full, which has these reasons:
+  //   - The account is not cached.
+  //   - It changed in a way that the changes of its known children do not explain.
+  //   - A surplus may stay at 0 for a while, or rounding could decide the order.
   bool open(AccountId id, Contest& contest);
-  // Finds the first child. Returns false if another child's key is too near to that of the first;
-  // then the walk must compute the account in full. The keys of a contest differ from the keys of
-  // SiblingOrder by rounding, so only a clear difference counts. Children with equal figures and no
-  // surplus are an exception: of these, the one with the lowest id is first.
+  // Finds the first child. Returns false if the key of another child is too near to its key. A
+  // contest computes keys in another way than SiblingOrder, so they differ by rounding, and only a
+  // clear difference counts. The exception are children with equal figures and no surplus: of
+  // these, the one with the lowest id is first.
   bool find_first(Contest& contest) const;
   // Returns the first child if its next job is unknown; the empty id if that job is known.
   AccountId unknown_first(const Contest& contest) const;
-  // Takes the next job of the child that unknown_first() returned. Returns false if the job has
-  // another cost than assumed, so that another child may be first. Then call find_first() again.
+  // Takes the next job of the child that unknown_first() returned. Returns false if its cost
+  // differs from the assumed cost, so that another child may be first: call find_first() again.
   bool answer(Contest& contest, const NextJob& next) const;
   // Returns the account's next job, which is the next job of the first child, and stores it in the
   // memos.
@@ -74,7 +88,8 @@ class Standings {
   void keep(AccountId id, const std::vector<Child>& children, AccountId winner);
 
  private:
-  // The figures of a child, as of the last time that its parent's standing read them.
+  // The figures of one child, as this class read them last. `by_class`: among such children, only
+  // those whose next job has the highest priority take part (Child::by_class).
   struct Entrant {
     AccountId id;
     // The priority of the child's next job, if `by_class` is set.
@@ -98,9 +113,9 @@ class Standings {
   };
   // The cached children of one account.
   struct Standing {
-    // The epoch of the memos when this object was made.
+    // The value of Memos::epoch() when this object was made. 0: the account is not cached.
     std::uint64_t epoch = 0;
-    // The surpluses are valid for instants with this number of half-lives.
+    // The surpluses are valid for instants with this DecayInstant::half_lives.
     std::int64_t half_lives = 0;
     TimeMs from = 0;
     // The account's counts of changes when the account was last read.
@@ -111,8 +126,8 @@ class Standings {
     std::vector<Entrant> entrants;
   };
 
-  // Both functions read the changes since the last call. They return false if the known children do
-  // not explain all changes, or if a child has no job left.
+  // Both functions read again the children that changed since the last call. They return false if
+  // the known children do not explain all changes, or if no job of a child waits any more.
   bool catch_up(Standing& standing, AccountId id) const;
   bool catch_up(Entrant& entrant, Changes& unseen) const;
   static void forget_next(Entrant& entrant);

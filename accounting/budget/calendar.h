@@ -1,7 +1,7 @@
-// The periods of budgets in a time zone. This code has no time zone database. The service gives it
-// lists of the instants at which the civil days, weeks, months, quarters and years of the zone
-// begin.
-//
+// The periods of budgets in a time zone, for BudgetBook (accounting/budget/budget_book.h). Example:
+// March 2026 in Europe/Berlin begins on 28 February at 23:00 UTC. This code has no time zone
+// database. The service gives it lists of the instants at which the civil days, weeks, months,
+// quarters and years of the zone begin.
 // Without these lists, periods are in UTC. A period of a fixed length, such as 12h, has no zone.
 // The period "day" has the length of a civil day, and "24h" means "day".
 //

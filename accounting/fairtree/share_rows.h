@@ -1,6 +1,6 @@
-// The tree that a list of ShareRow describes. The tree skips accounts with FairShare=parent: their
-// children belong to the next account above. Internal to fairtree.cc and classic_fair_share.cc.
-// Threads: any; pure function.
+// The tree that a list of ShareRow (fairtree.h) describes, from which Slurm's factors are computed.
+// It skips accounts with FairShare=parent: their children belong to the next account above.
+// Threads: any; pure function. Internal to fairtree.cc and classic_fair_share.cc.
 #pragma once
 
 #include <cstddef>

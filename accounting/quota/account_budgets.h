@@ -28,10 +28,10 @@ struct BudgetUse {
   BudgetHold hold;
 };
 
-// Count that a job begins (take) or ends (give) to hold GPUs at the time `at`, which may be before
-// the last change. If an account on the path was moved after `at`, the books above its former
-// parent count the time before the move. O(depth x budgets x log jobs) for each call, and nothing
-// if no account has budgets.
+// take_from_budgets() counts that a job begins to hold GPUs at the time `at`, and give_to_budgets()
+// that it stops. `at` may be before the last change. If an account on the path was moved after
+// `at`, the books above its former parent count the time before the move. O(depth x budgets x log
+// jobs) for each call, and nothing if no account has budgets.
 void take_from_budgets(AccountTree& tree, const BudgetUse& use, TimeMs at);
 void give_to_budgets(AccountTree& tree, const BudgetUse& use, TimeMs at);
 // Changes the planned end of the job from use.hold.end_ms to `end_ms`.

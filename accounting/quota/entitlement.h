@@ -235,19 +235,19 @@ bool covers(const AccountNode& node, std::span<const ProductDemand> demand);
 // job is within quota everywhere. If the reach is another account, that account is itself beyond
 // quota, so the job comes first only below that account. If the reach is none, the job would borrow
 // at its own account.
+// Example: the quota of ml.vision covers a job of ml.vision, but the quota of ml does not. The
+// reach is ml: the job comes first among the jobs below ml, but it borrows at ml.
 //
 // Each account on the path that has a quota must cover the demand (covers()). The first account
 // without a quota (for example a user) relies on the quota of the account above it, if that quota
 // is configured. A quota that is only the sum of the children's quotas covers only the children
 // that have a quota.
-//
 // Quotas that name a product come first. If a quota names the product, the quotas of any product
 // together cover at most the installed GPUs of the product less the quotas that name it
 // (accounting/named_quota.h). The reach of a demand beyond this amount is not the root. `installed`
 // has the installed amount of each product of the demand for which quota_sums().promised_by_name()
 // is not 0. A demand without a product passes this rule, because only its placement decides the
 // product.
-//
 // A demand is within quota if its reach is the root. The queue uses the same rule without quotas by
 // name (queue/ready.h). The queue also calls covers().
 AccountId reach(const AccountTree& tree, const Demand& demand,

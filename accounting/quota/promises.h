@@ -1,10 +1,14 @@
-// The GPUs that quotas guarantee ("promises"), and the GPUs of jobs that Subak may not preempt
-// ("fixed" jobs, such as jobs with `preemptible: false`). A promise here is never a start time.
+// Checks that jobs which Subak may not preempt do not borrow GPUs that a quota guarantees. Such a
+// job is called *fixed*, for example a job with `preemptible: false`. The guaranteed GPUs are
+// called *promises*; a promise here is never a start time.
 //
-// If a job borrows GPUs of another account's quota, Subak can end the job when that account wants
-// them. It may not end a fixed job. So a fixed job may borrow only GPUs that no quota guarantees
-// (docs/design/0060). The terms are:
+// The reason: if a job borrows GPUs of another account's quota, Subak can end the job when that
+// account wants them. It may not end a fixed job, so a fixed job may borrow only GPUs that no quota
+// guarantees (docs/design/0060).
+// Example: 16 GPUs are installed, team A has a quota of 8, and team B has none. The fixed jobs of B
+// may hold 8 GPUs. Its other jobs may hold all 16 while A does not want them.
 //
+// The rule in numbers:
 //   need        for an account with a quota of its own: the quota, plus the GPUs of its fixed jobs
 //               that the quota does not cover. For any other account: the sum of its children's
 //               needs and its own fixed jobs' GPUs.
@@ -13,10 +17,10 @@
 //
 // The invariant is checked for all products together, and for each product that a quota names. For
 // one product, an account whose quota also has GPUs of any product is not checked. Edits, lost
-// nodes and foreign jobs may break the invariant. If the invariant is broken, a start may not
-// increase the excess.
+// nodes and foreign jobs may break the invariant. Then a start may not increase the excess.
 //
-// Units: milli-GPU. Errors: none. Threads: one at a time; each object has a reference to the tree.
+// Units: milli-GPU. Errors: none.
+// Threads: one at a time; each object has a reference to the tree.
 #pragma once
 
 #include <functional>

@@ -1,18 +1,21 @@
-// The cells of a node: its GPUs that are not cut, by index, and then its MIG slices. NodeCells says
-// which pod has which part of each cell, and why other parts are not free.
+// Says for each GPU and each MIG slice of one node which pods have a part of it, and why other
+// parts are not free. The map of the fleet (engine/answers/fleet_map.h) shows these *cells*. A cell
+// is one GPU that is not cut, or one MIG slice. The GPUs come first, by index, then the slices.
 //
-// The fleet knows the GPU of most holds by index (PodSlot::gpu_mask). The kubelet may give the pod
-// another GPU, so the position of a cell is not the index of a device. Where the fleet knows only
-// an amount, NodeCells chooses the cells in a fixed order:
-//   - A pod with MIG slices gets free slices of its profile, those in front first.
+// The fleet knows the GPU of most holds by its index (PodSlot::gpu_mask). The kubelet may still
+// give the pod another GPU, so a cell's position is not the index of a device. Where the fleet
+// knows only an amount, NodeCells chooses the cells in a fixed order:
+//   - A pod with MIG slices gets free slices of its profile, the first ones.
 //   - Amounts without an index, and unhealthy GPUs, take the cells with the most free milli-GPU.
 //     Among equal cells, the last one comes first. The search for placements makes the same choice.
 //
-// The parts agree with Fleet::levels(), unless the slices of the node do not fit on its cut GPUs:
+// The sums agree with Fleet::levels(), unless the slices of the node do not fit on its cut GPUs:
 //   - the held parts of cells and beyond() are `allocated`
 //   - the parts of kind kClosed are `unusable`
 //   - all other parts are `idle`
-// Units: milli-GPU. Errors: none. Threads: one at a time for each object.
+//
+// Units: milli-GPU (1000 is one GPU). Errors: none.
+// Threads: one at a time for each object.
 #pragma once
 
 #include <compare>
@@ -58,10 +61,11 @@ enum class CellUse : std::uint8_t {
   kHeld,
   // The GPU is unhealthy, or the node takes no new pods.
   kClosed,
-  // The part is set aside for the claimant of a claim.
+  // A claim sets the part aside for a waiting job, the claimant.
   kClaimed,
-  // The part is free, but only for certain gangs: the node is a spare node, or an exclusive domain
-  // has the GPU, or the domain is left to gangs.
+  // The part is free, but only for certain gangs. The node is a spare node of a gang, or the GPU is
+  // in a domain that a gang has alone, or the domain is left to large gangs
+  // (DomainRules::keep_whole).
   kKept,
   // Any pod may get the part.
   kFree,
@@ -89,7 +93,7 @@ struct CellHold {
   const PodSlot* slot = nullptr;
 };
 
-// The cells of one node after another. The object keeps its memory from node to node.
+// Fills in the cells of one node after another. The object keeps its memory from node to node.
 class NodeCells {
  public:
   // Reads a node that is present. `holds`: all pods with GPUs on the node. Their order decides

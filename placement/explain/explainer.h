@@ -1,6 +1,6 @@
-// Collects every reason why a gang has no placement, as data. Search::explain() uses it after a
-// search that found none. It reads all nodes several times, so it is slower than a search. Callers
-// explain each shape (the request of equal jobs) once, not each job.
+// Collects every reason why a gang has no placement (core/reason.h), for users who ask why a job
+// waits. Search::explain() uses it after a search that found none. It reads all nodes several
+// times, so callers explain each shape (the request of equal jobs) once, not each job.
 // Threads: as the Search that uses it. Private to placement.
 #pragma once
 
@@ -63,9 +63,9 @@ class Explainer {
     const std::vector<NodeIndex>* backed_off = nullptr;
   };
 
-  // The functions below add reasons to `reasons_`. explain.cc: structural reasons.
-  // no_matching() reports if no node matches the pods at all, and no_slices() if no node has slices
-  // of their profile. exceeds_fleet() reports that even the empty fleet could not hold the gang.
+  // The functions below add reasons to `reasons_`. explain.cc: reasons in the fleet's structure and
+  // in reservations. no_matching(): no node matches the pods at all. no_slices(): no node has
+  // slices of their profile. exceeds_fleet(): even the empty fleet could not hold the gang.
   void no_matching(const Demand& d);
   void no_slices(const Pods& p);
   void exceeds_fleet();

@@ -1,16 +1,16 @@
 // The fleet: nodes, their GPUs, NVLink domains and MIG slices, and the holds of jobs on them. In
-// placement/, a hold lasts from the decision to place a pod until the pod has ended. The fleet
-// makes no decisions: the engine takes and gives holds. It measures the GPU time of each node,
-// separately from the ledger (NodeBooks). A search for a placement reads a snapshot of the fleet
-// (placement/fleet/fleet_view.h, placement/search/search.h). Functions that need only a const
+// placement/, a *hold* of a pod lasts from the decision to place it until the pod has ended. The
+// fleet decides nothing: the engine begins and ends holds. It also measures the GPU time of each
+// node, separately from the ledger (NodeBooks). A search for a placement reads a snapshot of the
+// fleet (placement/fleet/fleet_view.h, placement/search/search.h). Functions that need only a const
 // Fleet& are in queries.h and views.h. One fleet holds all clusters; a request names its cluster.
 //
 // Units: milli-GPU (1000 = one GPU), milliseconds since the epoch, milli-GPU x ms for integrals.
 // Errors: none are returned. The caller has checked the input. A wrong call (the release of a slot
-// that is not held, time that goes backwards) is a bug in this program and is asserted.
-// Threads: one thread at a time may change a fleet. The engine owns a fleet on the loop thread; the
-// follower's engine owns another fleet. const methods have no hidden changes: several threads may
-// read a fleet while no thread changes it.
+// that is not held, time that goes backwards) is a bug in this program and is asserted. Threads:
+// one thread at a time may change a fleet. const methods change no hidden state, so several threads
+// may read it while no thread changes it. The engine owns one fleet on the loop thread, and the
+// follower's engine owns another.
 #pragma once
 
 #include <cstdint>
@@ -58,13 +58,13 @@ struct NodeBooks {
 
 // An operator's rules for NVLink domains of several nodes (docs/design/0063, 0066).
 struct DomainRules {
-  // The number of empty domains, for each cluster and product, that are left to large gangs: only
-  // gangs that need several nodes of one domain may use them. The choice depends only on the nodes
-  // and their holds. The domains with the largest number of healthy GPUs come first. Among equal
-  // domains, the one whose lowest node id is the highest comes first. 0: none.
+  // For each cluster and product: how many empty domains only large gangs may use, which are gangs
+  // that need several nodes of one domain. The choice depends only on the nodes and their holds.
+  // The domains with the most healthy GPUs come first. Among equal domains, the one whose lowest
+  // node id is the highest comes first. 0: all gangs may use every domain.
   std::uint32_t keep_whole = 0;
-  // The most gangs with GangTerms::compute_domain that have placements in one domain; 0: any
-  // number.
+  // The most gangs in one domain that use a ComputeDomain (multi-node NVLink,
+  // GangTerms::compute_domain); 0: any number.
   std::uint32_t clique_gangs = 1;
   friend bool operator==(const DomainRules&, const DomainRules&) = default;
 };
@@ -166,9 +166,9 @@ class Fleet {
   void back_off(NodeId id, const PodShape& pod);
   void end_backoff(NodeId id, const PodShape& pod);
   bool is_backed_off(NodeId id, const PodShape& pod) const;
-  // The version increases with every release or node change that may make room for a shape that did
-  // not fit before. With a shape: while its version is unchanged, a failed search for the shape
-  // would fail again.
+  // Both versions rise with every release or node change that may make room for a shape that did
+  // not fit before. With a shape, only changes that matter to it count: while its version is
+  // unchanged, a failed search for the shape would fail again.
   std::uint64_t freed_version() const;
   std::uint64_t freed_version(ShapeId shape) const;
 

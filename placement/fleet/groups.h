@@ -1,5 +1,10 @@
-// Groups of nodes: NVLink domains, and the racks, blocks and levels above. Private to placement.
-// Threads: as Fleet: at a time, one thread may change it or several may read it.
+// Groups of nodes that are close together: NVLink domains, and above them racks, blocks and further
+// levels. The fleet updates the groups when a node comes, changes or goes. A search reads them to
+// put a gang on nodes of one group.
+//
+// Units: milli-GPU. Errors: none; wrong calls abort.
+// Threads: as Fleet: at a time, one thread may change it or several may read it. Private to
+// placement.
 #pragma once
 
 #include <array>
@@ -60,10 +65,11 @@ struct Group : DomainFigures {
   std::string name;
   // The nodes, ascending.
   std::vector<NodeIndex> members;
-  // For a clique: the nodes that have lost the clique's label; ascending.
+  // For a clique: nodes that have lost the clique's label, although NVLink still joins them to it
+  // (NodeSpec::former_clique); ascending.
   std::vector<NodeIndex> strays;
-  // How many holds of pods, and nodes with claims, make the whole group the exclusive domain of a
-  // gang.
+  // A gang may require a domain for itself (Topology::kNvlinkExclusive). This counts the reasons
+  // why the whole group is the exclusive domain of a gang: holds of pods, and nodes with claims.
   std::uint32_t kept = 0;
   // For a rack or block: the group of the next level that contains it.
   std::uint32_t parent = kNoArea;
@@ -140,9 +146,12 @@ class Domains {
 
 // Racks, blocks and the levels above. Level 0 is the nearest to the nodes (racks). Each present
 // node is in one group of each level.
-// A node may name a group at each level. Two nodes are in the same group of a level if they name
-// it, and are also in the same group of the level above. So each group is inside one group of the
-// level above, whatever the labels say.
+//
+// A node may name a group at each level, by labels. Two nodes are in the same group of a level if
+// they name it, and are also in the same group of the level above. So each group is inside one
+// group of the level above, whatever the labels say. Example: two nodes name the rack r1, but
+// different blocks. They are then in two groups of level 0, both with the name r1.
+//
 // If a node names no group at a level, its group there has the nodes of its group of the level
 // below. At level 0, this is the group of its clique, or else a group of its own.
 class TopologyLevels {

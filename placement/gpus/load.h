@@ -66,8 +66,8 @@ struct Load {
   // Sums of extended resources by name, and the ports that the pods take.
   std::vector<ResourceCount> extended_used;
   std::vector<HostPort> ports;
-  // The groups of the topology spread constraints of all pods with a hold, once for each pod;
-  // sorted.
+  // For each pod with a hold, the groups of its topology spread constraints (TopologySpread::group,
+  // a hash of namespace and selector); sorted.
   std::vector<std::int64_t> groups;
   // The usage of pods without a hold.
   NodeUse others;

@@ -6,14 +6,14 @@
 //     "+me.all")
 // The check ignores all other engines that a profile takes, such as decoders.
 //
-// The memory of a card divides into halves, each half into halves, and so on down to one memory
-// unit (on the RTX PRO 6000 down to a quarter). Each slice takes one such part completely. The
-// check assigns parts to slices, the largest slices first. Among parts of one size, it first
-// assigns the part that has the fewest positions for slices. A part with more positions stays free,
-// because it can hold all slices that a part with fewer positions can hold.
-//
-// Two slices with the media extension engines cannot be on one card. The check tries all ways to
-// divide these slices among their positions on cards.
+// How it works. The memory of a card divides into halves, each half into halves, and so on down to
+// one memory unit (RTX PRO 6000: to a quarter). Each slice takes one such part completely. The
+// check assigns parts to slices, the largest slices first. Among parts of one size, it first takes
+// the part where the fewest other slices could begin. The part that is left can then hold all that
+// the taken part could.
+// Example: an H100 has 8 units. 3g.40gb takes the units 4 to 7, where only three 1g.10gb could
+// begin (none begins at unit 7). So four 1g.10gb still fit, at the units 0 to 3.
+// Two slices with "+me" cannot be on one card. The check tries all ways to divide them among cards.
 // Threads: any; pure functions.
 #pragma once
 

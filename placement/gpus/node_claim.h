@@ -16,8 +16,8 @@ namespace subak {
 
 struct Load;
 
-// The part of one job's claim that is on one node. GPUs that the victims of the claim still hold
-// there count once, as held. GPUs that the victims have given back are set aside for the claimant.
+// The part of one job's claim that is on one node. Claimed GPUs count only as held while a victim
+// still holds them. Once it has given them back, they are set aside for the claimant.
 struct NodeClaim {
   // One pod of the claimant: its index in the request, and the slot that it will take.
   struct Slot {

@@ -46,8 +46,8 @@ class ShapeUse {
   ShapeId id_;
 };
 
-// One PodGroup of a shape. Its resources are expressed as nodes offer them. A shape has no entry
-// for a group without pods.
+// One PodGroup of a shape. Its resources have the form in which nodes offer them (as_offered() of
+// model/product.h). A shape has no entry for a group without pods.
 struct Pods {
   // The shape of each pod. The Shape or its request owns the object.
   const PodShape* shape = nullptr;

@@ -63,12 +63,12 @@ class BestFirst {
   const Equals* of_ = nullptr;
 };
 
-// Calls rank(spec, room, weight, offer) for each state of the live fleet within the bounds, and for
-// each node that differs. `weight` is the best-fit weight (Query::weight()). If such a node would
-// do, `rank` calls offer(key, pods), once for each way to use the node. Returns all offers. The set
-// of a state also has its nodes that differ: the caller must skip them. The caller must also check
-// whether a node is eligible, because a state shows neither reservations nor backoffs.
-// O(states + nodes that differ).
+// Calls rank(spec, room, weight, offer) for each state of the live fleet within the bounds, and
+// for each node that differs. `weight` is the best-fit weight (Query::weight()). If such a node
+// can serve the run, `rank` calls offer(key, pods), once for each way to use the node. Returns
+// all offers, in O(states + nodes that differ). The caller must skip nodes that differ in an
+// offer for a state, and check whether a node is eligible: a state shows neither reservations nor
+// backoffs.
 template <class Rank>
 std::vector<Equals> equals(GangAttempt& a, const Bounds& bounds, const Index& x, Rank&& rank) {
   const Query& q = a.query();

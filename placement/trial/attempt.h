@@ -75,10 +75,10 @@ class GangAttempt {
   // True if some node was skipped because it is reserved for another job.
   bool saw_reserved() const { return saw_reserved_; }
 
-  // True if pods may use the node; the node may still be full. `x`: the index of the nodes for
-  // these pods. The node must match the pods, be open and be within the bounds, and must not be
-  // reserved for another job. The rules on spare nodes, on other gangs' ComputeDomains and on
-  // domains for large gangs (keep_whole) must also allow the node.
+  // True if pods may use the node; the node may still be full. `x`: the index of nodes for these
+  // pods. The node must match the pods, be open and be within the bounds. It must not have rejected
+  // such pods, nor be reserved for another job. The rules on spare nodes, on other gangs'
+  // ComputeDomains and on domains for large gangs (keep_whole) must also allow the node.
   bool eligible(const Bounds& bounds, const Index& x, NodeIndex i);
   // Returns how many pods of the run fit on these GPUs of the node, `limit` at most; 0 if the node
   // is not eligible. `ignore`: the constraints that the function does not check; by default those

@@ -40,9 +40,9 @@ class TakenDomains {
 };
 
 // The nodes and GPUs that one step may use. By default, a step may use all nodes that match. A
-// field that is set leaves out nodes for pods with GPUs. Only `spent_counts` makes `spare` less
-// strict. If a step finds no placement within narrow bounds, there may still be one within wider
-// bounds.
+// field that is set leaves out nodes for pods with GPUs, and `near` for all pods. Only
+// `spent_counts` and `any_skew` make a rule less strict. If a step finds no placement within narrow
+// bounds, there may still be one within wider bounds.
 struct Bounds {
   // True: only nodes whose GPUs have NVLink to other GPUs (NodeState::linked).
   bool linked = false;

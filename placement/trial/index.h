@@ -1,15 +1,30 @@
-// The nodes that a kind of pod may use, in best-fit order (the smallest sufficient free amount
-// first), and which of these nodes are alike. A Filter stores them for the live fleet. Pods with
-// the same static part (cluster, GPU kind, products, selectors, affinity, tolerations) share one
-// filter. Each use of a filter first reads the nodes that changed since the last use, so an unused
-// filter costs nothing. Private to placement.
+// For one kind of pod: which nodes it may use, and in which order a search should try them. The
+// order is best fit: of the nodes with enough free GPUs, the one with the fewest comes first. So
+// large groups of free GPUs stay whole. A search (placement/search/search.h) reads this file's
+// classes instead of every node of the fleet.
 //
-// A search reads an Index, which describes a snapshot of the fleet (class `FleetView`): it is a
-// filter and the differences between the live fleet and the snapshot. A node matches if its
-// description suits the pods. It is open if it also takes these pods now: it is ready, and not
-// drained or unfit, and not cordoned unless the pods tolerate that. A hold is the GPUs and slices
-// that a pod takes on a node. Free amounts differ on nodes whose holds differ in the snapshot.
-// Threads: a filter, its patches and its indexes belong to the thread of their Search.
+// Terms:
+//   - A *hold* is the GPUs and slices that a pod takes on a node.
+//   - A node *matches* a pod if its description suits the pod: cluster, GPU kind, product,
+//     selectors, affinity and taints.
+//   - A node is *open* for a pod if it matches and takes such pods now. It is ready, fit and not
+//     drained, and the pod tolerates its cordon, if any. An open node may be full.
+//   - Open nodes are *alike* if their free GPUs are in the same state, so a search judges only one.
+//   - A *snapshot* (class `FleetView`) is the live fleet, or the fleet after hypothetical releases.
+//
+// Classes:
+//   - `Filter` has the nodes for one kind of pod in the live fleet. Pods with equal conditions on
+//     nodes share one filter. catch_up() reads the nodes that changed since its last call, so an
+//     unused filter costs nothing.
+//   - `Patch` has the differences between a filter and one snapshot.
+//   - `Index` combines both. A search reads it to get the nodes of one snapshot.
+//
+// Example: a filter for pods with whole GPUs says that 3 GPUs of node 7 are free. In a snapshot in
+// which a job with 5 GPUs on that node has ended, the patch says 8. So Index::free(7) is 8.
+//
+// Units: whole GPUs or slices, and milli-GPU where a comment says so. Errors: none.
+// Threads: a filter, its patches and its indexes belong to the thread of their Search. Private to
+// placement.
 #pragma once
 
 #include <algorithm>
@@ -30,10 +45,10 @@
 
 namespace subak {
 
-// The best-fit key of a domain: least weight first, then the order of CpuAsk, then the lowest node
-// in the domain. The weight is the free amount, in GPUs or slices if the filter counts these, else
-// in milli-GPU. In a snapshot without holds (FleetView::drained()), the weight is the amount that
-// was held before, in milli-GPU, because a job would wait until that amount is free.
+// The best-fit key of an NVLink domain: least weight first, then the order of CpuAsk, then the
+// lowest node in the domain. The weight is the free amount, in GPUs or slices if the filter counts
+// these, else in milli-GPU. In a snapshot without holds (FleetView::drained()), it is the milli-GPU
+// held in the live fleet: a job would wait until they are free.
 struct DomainKey {
   // The weight. The least is the best.
   std::int64_t weight = 0;
@@ -49,10 +64,12 @@ struct DomainKey {
 // than any other node.
 std::int64_t cpu_left(const Room& room);
 
-// Orders domains with equally many free GPUs by their free CPU, so that pods which want much CPU
-// for each GPU do not leave GPUs without CPU. Domains that have this much CPU for each of their
-// free GPUs come first. The other domains follow. Within both groups, domains with the least CPU
-// come first.
+// How much CPU a search wants, and the order of domains that follows. It orders domains of equal
+// weight by their free CPU, so that pods with much CPU do not leave GPUs without CPU. Domains with
+// enough CPU come first: `milli / units` for each of their free GPUs. The *short* domains follow.
+// In both groups, the domain with the least CPU comes first.
+// Example: a pod wants 1 GPU and 8 CPUs. Three domains have 4 free GPUs each, and 20, 32 and 60
+// free CPUs. The order is 32, 60, 20, because 20 CPUs are less than 4 x 8.
 struct CpuAsk {
   // The wanted CPU in thousandths. 0: domains with the least CPU come first.
   std::int64_t milli = 0;
@@ -71,8 +88,9 @@ struct CpuAsk {
 
 struct Scene;
 
-// An alike number stands for all open nodes of a filter that are alike. Their GPUs are in the same
-// state (GpuStates). In addition, either all or none of them share their domain with other nodes.
+// An alike number stands for all open nodes of a filter that are alike. Their GPUs have the same
+// state (GpuStates), and either all or none of them share their domain with other nodes. The number
+// is 2 x state, plus 1 if they share it. kNotAlike: the node is not open.
 inline constexpr std::uint32_t kNotAlike = 0;
 inline std::uint32_t alike_number(StateIndex state, bool joined) {
   return 2 * state + (joined ? 1 : 0);
@@ -90,20 +108,21 @@ struct Filter {
   std::size_t users = 0;
   // The cluster of the pods. Nodes of other clusters do not match.
   ClusterId cluster;
-  // The pod, with only the fields that decide whether a node is eligible.
+  // The pod, with only the fields that decide whether a node matches.
   PodShape pod;
   // True: cordoned nodes are open for these pods.
   bool tolerates_cordon = false;
-  // True for kWhole and kMig: the filter counts free amounts as whole GPUs or slices.
+  // True for kWhole and kMig: free amounts are counted in whole GPUs or slices.
   bool counts = false;
   // True: the filter describes the fleet without holds, so every healthy GPU and every slice counts
-  // as free. Only filters that count free amounts can be drained.
+  // as free. Only a filter that counts free amounts can be so.
   bool drained = false;
 
-  // For each node: -1 if it is not eligible or not open, else its free whole GPUs or slices (0 for
-  // other kinds).
+  // For each node: -1 if it does not match or is not open, else its free whole GPUs or slices. 0
+  // for an open node if `counts` is not set.
   std::vector<std::int64_t> free;
-  // For each node, the value that `free` would have without holds and with all GPUs working.
+  // For each node: the value that `free` would have without holds and with all GPUs working; 0 if
+  // the node does not match.
   std::vector<std::int64_t> all;
   // If `drained` is set: for each node, the milli-GPU held on it in the live fleet. Else empty.
   std::vector<MilliGpu> held;
@@ -128,10 +147,11 @@ struct Filter {
   std::vector<Domain> domains;
   // The indexes of joined domains.
   std::set<DomainIndex> joined;
-  // Domains by the largest free amount on one node. Each bucket is in best-fit order.
+  // buckets[n]: the domains whose nodes have at most n free GPUs or slices each, and one node has
+  // n. Each bucket is in best-fit order. Empty unless `counts` is set.
   std::vector<BlockSet<DomainKey>> buckets;
-  // How many open nodes have each free amount. `wholes` counts only nodes on which everything is
-  // free.
+  // histogram[n]: how many open nodes have n free GPUs or slices. wholes[n]: how many of these have
+  // all their GPUs or slices free.
   std::vector<std::int64_t> histogram;
   std::vector<std::int64_t> wholes;
   // The number of nodes that match and are open.
@@ -174,9 +194,9 @@ struct FreeRange {
   std::int64_t to = std::numeric_limits<std::int64_t>::max();
 };
 
-// Iterates over the domains of one bucket by weight, from the weight `least` on. Domains of one
-// weight come in the order of CpuAsk. The iteration leaves out domains with less CPU than
-// CpuAsk::milli. The bucket must not change during the iteration.
+// Iterates over the domains of one bucket (Filter::buckets) by weight, from the weight `least` on.
+// Domains of one weight come in the order of CpuAsk. The iteration leaves out domains with less CPU
+// than CpuAsk::milli, because they cannot serve the pods. The bucket must not change meanwhile.
 class InOrder {
  public:
   InOrder(const BlockSet<DomainKey>& of, std::int64_t least, CpuAsk ask) : of_(&of), ask_(ask) {
@@ -225,7 +245,7 @@ class InOrder {
 // Calls fn(DomainKey) for domains in the order of `ask`, until fn returns true. It visits each
 // domain whose largest free amount on one node is in `range` and whose weight is at least `least`.
 // It leaves out domains with less CPU than CpuAsk::milli. Returns true if fn returned true. fn must
-// not change the filter.
+// not change the filter. O(buckets) for each domain visited.
 template <class F>
 bool visit_domains(const Filter& filter, FreeRange range, std::int64_t least, CpuAsk ask, F&& fn) {
   std::vector<InOrder> cursors;
@@ -249,8 +269,8 @@ bool visit_domains(const Filter& filter, FreeRange range, std::int64_t least, Cp
   return false;
 }
 
-// The differences between a filter and a snapshot: the nodes in the snapshot's overlay, and nodes
-// that are open only in the snapshot. Only filters that count free amounts have patches.
+// The differences between a filter and a snapshot: the nodes that the snapshot changes, and nodes
+// that are open only there. Only a filter that counts free amounts has patches.
 struct Patch {
   // One node that differs.
   struct Node {
@@ -274,8 +294,9 @@ struct Patch {
   std::vector<Filter::Domain> in_order(CpuAsk ask) const;
 };
 
-// A filter for a snapshot: the filter of the live fleet, with a patch where the snapshot differs.
-// Holds do not decide whether a node's description matches, so the patch has no matches of its own.
+// The nodes for one kind of pod in one snapshot: the filter of the live fleet, and a patch where
+// the snapshot differs. Holds do not decide whether a node matches, so matches() reads the filter
+// alone. An index is cheap to copy.
 class Index {
  public:
   // Makes an index without a filter. Assign another index to it before use.
@@ -324,9 +345,10 @@ class Index {
   bool of_gpus() const { return filter_->pod.kind != GpuKind::kNone; }
   // True if the node is partly free. Only for an index with counts().
   bool fragment(NodeIndex i) const { return free(i) < filter_->all[i]; }
-  // Returns how many times `each` (> 0) is free on single nodes, summed over the nodes.
-  // times_on_fragments() counts only partly free nodes. The result is an upper bound of the pods
-  // that fit. Only for an index with counts(). O(GPUs of a node + patch).
+  // Returns the sum over all nodes of floor(free / each), for `each` > 0. It is an upper bound of
+  // the pods that fit. Example: 3 and 5 free GPUs, and `each` = 2: the result is 1 + 2 = 3.
+  // times_on_fragments() counts only partly free nodes. Only for an index with counts(). O(GPUs of
+  // a node + patch).
   std::int64_t times_free(std::int64_t each) const;
   std::int64_t times_on_fragments(std::int64_t each) const;
   // True if the pods of both indexes may use the same nodes.
@@ -334,9 +356,9 @@ class Index {
 
   // The domains with several nodes, at least one of which matches.
   const std::set<DomainIndex>& joined() const { return filter_->joined; }
-  // Open nodes by alike number, in the live fleet, without the differences of the snapshot. live()
-  // has the numbers that have nodes. It is in no order, so no answer may depend on its order.
-  // numbers() is above every number.
+  // Open nodes of the live fleet by alike number, without the differences of the snapshot. live()
+  // returns the numbers that have nodes, in no order, so no answer may depend on the order. alike()
+  // returns the nodes of one number. numbers() is above every number.
   const std::vector<std::uint32_t>& live() const { return filter_->live; }
   const BlockSet<NodeIndex>& alike(std::uint32_t number) const {
     return filter_->alike[number].nodes;

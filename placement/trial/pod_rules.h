@@ -1,25 +1,32 @@
-// The rules of a gang's pods about the domains of other pods: topology spread constraints, and
-// required affinity to pods of their own gang (model/request.h). A domain here is a topology
-// domain of Kubernetes: the set of nodes with one value of a label.
+// Applies a gang's rules about other pods while a search places the gang: topology spread
+// constraints, and required affinity to pods of the same gang (model/request.h). Before a search
+// puts pods on a node, GangAttempt asks how many the rules allow there.
 //
-// A constraint must hold when all pods of the gang have nodes. But the search places the pods one
-// after the other. So each step obeys a *ceiling*: the most pods that a domain may have.
-//   - the strict ceiling is the number of pods in the emptiest domain before the gang, plus the
-//     allowed skew. A gang whose pods all obey this ceiling meets the constraint
-//   - the loose ceiling is the mean number of pods in a domain after the gang, rounded down, plus
-//     the allowed skew. The emptiest domain never has more pods than the mean. So a gang that
-//     exceeds this ceiling cannot meet the constraint. A gang that obeys it may still break the
-//     constraint, so hold() checks the complete gang
+// A *domain* in this file is a topology domain of Kubernetes: the nodes with one value of a label,
+// such as a zone. It is not an NVLink domain.
+//
+// A spread constraint says: a domain that gets a pod may have at most maxSkew more counted pods
+// than the domain with the fewest. It must hold when all pods of the gang have nodes. But the
+// search places the pods one after the other. So each step obeys a *ceiling*: the most pods that a
+// domain may have meanwhile. Bounds::any_skew says which ceiling counts:
+//   - strict: the fewest pods that any domain has before the gang, plus maxSkew. A gang that obeys
+//     it meets the constraint, but the gang may not fit.
+//   - loose: the mean number of pods in a domain after the gang, rounded down, plus maxSkew. The
+//     domain with the fewest pods never has more than the mean. So a gang that exceeds this ceiling
+//     cannot meet the constraint. A gang that obeys it may still break the constraint, so hold()
+//     checks the complete gang.
 //
 // Example: maxSkew is 1, and three zones have 2, 0 and 0 pods. For a gang of 4 pods, the strict
 // ceiling is 0 + 1 = 1, so at most two of them fit. The loose ceiling is 6 / 3 + 1 = 3. With 2 pods
 // in each empty zone the gang meets the constraint.
-// If there are fewer domains than minDomains, both ceilings are the allowed skew, as in Kubernetes.
+// If there are fewer domains than minDomains, both ceilings are maxSkew, as in Kubernetes.
 //
-// The scheduler sees a pod whose affinity names the one node that Subak chose. If the constraint
-// counts only nodes that match the affinity (nodeAffinityPolicy Honor), the scheduler sees one
-// domain with one node. With minDomains above 1, the scheduler then allows maxSkew pods on each
-// node. Each step obeys this limit too.
+// A further limit applies to a constraint with nodeAffinityPolicy Honor and minDomains above 1: at
+// most maxSkew pods on each node. The reason is that kube-scheduler sees the pod with an affinity
+// to the one node that Subak chose. It then counts only this node, as the only domain. One domain
+// is fewer than minDomains, so the scheduler takes 0 as the fewest pods.
+//
+// Units: pods. Errors: none.
 // Threads: as the GangAttempt that owns the object. Private to placement.
 #pragma once
 
@@ -57,9 +64,9 @@ struct SpreadRule {
   std::int64_t fewest() const;
 };
 
-// The rules of all pods of one gang. It counts the pods of the snapshot at its construction;
-// count() then adds the pods on trial. The construction is O(nodes) for each constraint of each
-// kind of pods.
+// The rules of all pods of one gang. The constructor counts the pods that the snapshot has already.
+// count() then adds the gang's pods that the search places on trial, which means: before the fleet
+// knows of them. The construction is O(nodes) for each constraint of each kind of pods.
 class PodRules {
  public:
   // Makes an object without rules, for a gang without rules or for a search that ignores them.
@@ -69,9 +76,11 @@ class PodRules {
 
   // True if the gang has rules.
   bool any() const { return !kinds_.empty(); }
-  // Returns how many more pods of this kind the rules allow on the node, `limit` at most.
+  // Returns how many more pods of this kind the rules allow on the node, `limit` at most. It
+  // applies the ceiling that `bounds` choose, and the domains of Bounds::near. O(rules of this
+  // kind).
   std::int64_t room(const Bounds& bounds, const Pods& pods, NodeIndex i, std::int64_t limit) const;
-  // Counts pods that were placed on the node (`change` > 0) or removed from it.
+  // Counts `change` pods that were placed on the node, or removed from it if negative.
   void count(const Pods& pods, NodeIndex i, std::int64_t change);
   // True if the gang's pods on trial meet all topology spread constraints. Call it when the gang is
   // complete.

@@ -14,9 +14,9 @@
 
 namespace subak {
 
-// The rooms that a gang leaves on the nodes that it touches. The gang *touches* a node when the
-// trial first places one of its pods there. The size of the object grows with the fleet, so a
-// Search reuses one object. It serves one trial at a time.
+// The rooms that a gang leaves on the nodes that it touches. A *room* is what is free on a node.
+// The gang *touches* a node when the trial first places one of its pods there. The object is as
+// large as the fleet, so a Search reuses one object. It serves one trial at a time.
 class TrialRooms {
  public:
   // Begins a trial. The previous trial must have ended. `nodes` is the number of nodes of the
@@ -68,12 +68,12 @@ class TrialRooms {
   std::vector<std::uint32_t> at_;
 };
 
-// The pods of one gang that have a slot so far, in the order in which they came. A trial reads the
-// snapshot and writes only its own copies of rooms.
+// The pods of one gang that have a slot so far, in the order in which the search placed them. A
+// trial reads the snapshot and writes only its own copies of rooms.
 //
-// Invariant: the room of a node is its room in the snapshot, less the resources of the pods on
-// trial there. A rank that is not on trial has the empty slot. So undo_to() restores the rooms as
-// they were before. A node from which all pods were removed still counts as touched.
+// Invariant: the room of a node is its room in the snapshot, less the resources of the gang's pods
+// on trial there. A rank that is not on trial has the empty slot. So undo_to() restores the rooms
+// as they were. A node whose pods were all removed still counts as touched.
 class Trial {
  public:
   // `rooms`, the scene and `rules` must outlive the trial. `pods` is the number of pods of the
