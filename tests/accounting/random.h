@@ -1,4 +1,4 @@
-// Seeded random integers that are the same on every standard library.
+// Random integers from a seed, for tests; equal with every standard library.
 #pragma once
 
 #include <cstdint>
