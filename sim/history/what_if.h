@@ -27,9 +27,9 @@ struct HistoryOptions {
 
 // The result of one replay of a history.
 struct HistoryReplay {
-  // The figures of the jobs. SimResult::utilisation is a part of the mean capacity of the window.
+  // The figures of the jobs. SimResult::utilisation refers to the mean capacity of the window.
   SimResult result;
-  // The fate of each job of the workload.
+  // The start, end and preemptions of each job of the workload, in its order.
   std::vector<JobFate> fates;
   // How many jobs and edits of the history the engine refused, and the first refusal of an edit.
   std::size_t refused_jobs = 0, refused_edits = 0;
