@@ -1,4 +1,4 @@
-// Reads the fields of a simulated cluster's pods, nodes and Jobs.
+// Reads fields of pods, nodes and Jobs of a fault world's API server (api_objects.h).
 // Threads: one at a time.
 #pragma once
 
