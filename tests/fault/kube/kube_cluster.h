@@ -49,7 +49,7 @@ struct KubePod {
   bool queued = false;                // it had Subak's gate once
   bool foreign = false;               // it has a gate of another program
   bool released = false;              // the edge has opened its gate
-  std::string promised;               // the node that this patch names
+  std::string promised;               // the node that the edge named when it opened the gate
   std::string node;                   // where it was bound
   TimeMs bound_ms = 0, ended_ms = 0;  // in whole seconds, as in objects
   bool late = false;                  // its gate was opened for a hold that is released
