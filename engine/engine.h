@@ -179,10 +179,10 @@ class Engine {
   std::vector<CrowdedJob> crowded(JobId after, std::size_t most) const;
   // Returns all accounts and users, parents first, with the usage at `t` and Fair Tree's factors.
   std::vector<AccountRow> account_rows(TimeMs t) const;
-  // `growth`, in the next functions: the newest result of plan_growth(), which says which jobs wait
-  // for nodes of a pool. It may be older than the state. nullptr: it is not known. Explains why a
-  // job waits, at the time `t`. Returns nullopt if the job is unknown. The caller may pass
-  // `position`, the job's position in the order, so that the call does not compute the order.
+  // Explains why a job waits at the time `t`; nullopt if the job is unknown. `position`: the job's
+  // position in the order, so that the call does not compute the order. `growth`, here and below:
+  // the newest result of plan_growth(), which says which jobs wait for nodes of a pool. It may be
+  // older than the state. nullptr: it is not known.
   std::optional<Explanation> explain(JobId id, TimeMs t,
                                      std::optional<std::size_t> position = std::nullopt,
                                      const Growth* growth = nullptr) const;

@@ -1,5 +1,5 @@
-// Replays a workload through a port. The order of inputs is part of the contract, because all
-// implementations of a port must make the same facts:
+// Replays a workload (sim/read/workload.h) through a port: an engine or a service (sim/port.h). The
+// order of inputs is fixed, because all ports must make the same facts:
 //
 //   set-up   at the start of the window: cluster "sim" in enforce, its nodes, the policy, one
 //            account per team below the root

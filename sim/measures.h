@@ -1,4 +1,4 @@
-// Measures a replay while the driver runs: the integrals over time, and the fate of each job.
+// Computes the figures of a replay (SimResult) while the driver runs it (sim/driver.h).
 // Threads: one at a time.
 #pragma once
 
@@ -19,7 +19,7 @@ namespace subak::sim {
 // An observer of one replay, or of the steps of a history.
 class Measures : public Observer {
  public:
-  // The arguments must outlive the object. `kept` and `eta` may be nullptr.
+  // The arguments must outlive the object. `kept`, `eta`: nullptr leaves these figures out.
   explicit Measures(const Workload& workload, ReservedIdle* kept = nullptr,
                     EtaJudge* eta = nullptr);
 
@@ -30,7 +30,7 @@ class Measures : public Observer {
   void cancelled(std::uint32_t job, TimeMs t) override;
   void settled(TimeMs t) override;
 
-  // Returns the seconds that start estimates took.
+  // Returns the real time, in seconds, that the start estimates of `eta` took.
   double telling_s() const { return std::chrono::duration<double>(telling_).count(); }
   // Returns the fate of each job of the workload.
   const std::vector<JobFate>& fates() const { return fates_; }

@@ -1,4 +1,4 @@
-// Integrates the GPUs that are idle because they are reserved, over the window of a simulation.
+// Measures how many GPU-hours were idle in a simulation because their nodes were reserved.
 // Threads: one at a time.
 #pragma once
 

@@ -1,4 +1,4 @@
-// Reads the columns of GetFleetMap (proto/subak/v1/fleet_map.proto) as nodes with cells.
+// Reads the answer of GetFleetMap as nodes with cells, for `subak cluster map`.
 // Threads: any; pure functions.
 #pragma once
 

@@ -13,9 +13,9 @@ namespace subak::cli {
 // True if an account file can name this product: letters, digits and . _ -, at most
 // limits::kMaxNameBytes.
 bool is_product_name(std::string_view name);
-// Sets the amount of this product.
+// Sets the amount of this product in the list, in whole GPUs.
 void set_amount(GpuAmounts& amounts, const std::string& product, std::int64_t gpus);
-// Adds to the amount of this product.
+// Adds whole GPUs to the amount of this product in the list.
 void add_amount(GpuAmounts& amounts, const std::string& product, std::int64_t gpus);
 // Returns the amount of this product; nullptr: the list has none.
 const std::int64_t* find_amount(const GpuAmounts& amounts, std::string_view product);

@@ -32,7 +32,7 @@ struct KueueNode {
   std::vector<KueueQuota> quotas;
   // The weight in thousandths.
   std::int64_t weight_milli = 1000;
-  // Only a ClusterQueue has these: stopPolicy and preemption.
+  // For a ClusterQueue: whether stopPolicy holds it, and the two policies of `preemption`.
   bool held = false;
   std::string reclaim = "Never";
   std::string within_queue = "Never";

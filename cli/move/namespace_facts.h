@@ -14,11 +14,11 @@
 
 namespace subak::cli {
 
-// Annotation of a LocalQueue that `subak migrate --namespace` holds: its stopPolicy before.
+// Annotation with the former stopPolicy of a LocalQueue that `subak migrate --namespace` holds.
 inline constexpr std::string_view kPolicyBefore = "subak.gpu/stop-policy-before";
 // Label of an owner or a pod: the LocalQueue in which Kueue queues it.
 inline constexpr std::string_view kQueueName = "kueue.x-k8s.io/queue-name";
-// Annotation of an owner that was moved from Kueue: its label kueue.x-k8s.io/queue-name before.
+// Annotation of an owner that was moved from Kueue: the former value of its label kQueueName.
 inline constexpr std::string_view kQueueBefore = "subak.gpu/queue-name-before";
 
 // A LocalQueue of Kueue.
@@ -70,7 +70,7 @@ struct MovingNamespace {
   std::vector<WaitingOwner> owners;
   // Pods with the gate of Kueue, and pods with the gate of Subak.
   std::vector<GatedPod> of_kueue, of_subak;
-  // GPU pods on a node that Subak started, and GPU pods of other schedulers on a node.
+  // Names of GPU pods that have a node: those that Subak started, and those of others.
   std::vector<std::string> started_by_subak, of_other_schedulers;
   // "KEY on WHAT": each mark of another queue manager without an equivalent in Subak.
   std::set<std::string> without_equivalent;

@@ -1,6 +1,6 @@
-// The map of a cluster's fleet: each GPU and each MIG slice (a cell) with its state and its job
-// (docs/design/0130). Placement of cells: placement/cells/node_cells.h. All types are plain values.
-// Threads: any.
+// The map of a cluster's fleet, which `subak cluster map` and the console show: the state and the
+// job of each cell. A cell is a GPU that is not cut, or a MIG slice (docs/design/0130). The lists
+// refer to each other by index. engine/map makes the map. Threads: any; plain values.
 #pragma once
 
 #include <array>

@@ -69,8 +69,8 @@ struct PlanRow {
   MilliGpu installed = 0;
   // The lanes, by kind, then by first appearance. A lane of several jobs is last.
   std::vector<PlanLane> lanes;
-  // The free and closed amounts of each column. Closed GPUs are unhealthy, stranded, or on nodes
-  // that take no pods.
+  // The free and closed amounts of each column. Closed GPUs are unhealthy, on nodes that take no
+  // pods, or stranded: a part of a cut GPU that is in no slice.
   std::vector<MilliGpu> free, closed;
 };
 

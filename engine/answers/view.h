@@ -41,8 +41,8 @@ struct AccountsView {
     AccountSpec spec;
     // The revision of the settings. An edit may require this revision.
     std::int64_t revision = 0;
-    // Quota and limit by product, as accounting/quota/entitlement.h reads them. `quota` is the
-    // effective quota.
+    // Quota and limit by product, as accounting/quota/entitlement.h reads them. `quota` is
+    // effective: the account's own quota, else the sum of its children's quotas.
     std::vector<ProductDemand> quota, limit;
     // The most milli-GPU that the account may have beyond its quota; nullopt: unlimited.
     std::optional<MilliGpu> borrow;

@@ -28,9 +28,9 @@ void ask_victims(Decision& d);
 enum class Claimants {
   // All jobs that wait. Use this value when the pass has started all jobs that can start.
   kAll,
-  // Jobs of the shapes in PassMemory::blocked, which found no placement, except the job classes in
-  // PassMemory::claim_tried. Use this value before a job beyond quota starts. Otherwise, that job
-  // could start on GPUs that a job earlier in the order would claim next.
+  // Only jobs whose shape found no placement (PassMemory::blocked), without the job classes in
+  // PassMemory::claim_tried. Use it before a job beyond quota starts, so that the job does not take
+  // GPUs that a job earlier in the order would claim next.
   kBlocked,
 };
 // A waiting job, and a placement that it could take now.
@@ -38,11 +38,11 @@ struct Placeable {
   JobId job;
   Placement placement;
 };
-// Returns the first job in the order that has a placement now, and that could claim GPUs from
-// `borrower` if the borrower started instead. Such a job may come after the borrower in the order.
-// The reason is that an account takes its turn with its first job. That first job may borrow
-// although a later job of the account is within quota. Each search for a placement counts as one of
-// `work.checks`.
+// Returns a job that should start before `borrower`, a job beyond its quota. It is the first job in
+// the order that has a placement now, and that could claim the borrower's GPUs after its start.
+// Such a job may come later in the order. The reason: an account takes its turn with its first job.
+// That job may borrow although a later job of the account is within quota. Each search for a
+// placement counts as one of `work.checks`.
 std::optional<Placeable> entitled_before(Decision& d, const state::Job& borrower,
                                          const PassMemory& memory,
                                          derive::ReservedUntil& reserved_until, Work& work);

@@ -35,11 +35,11 @@ namespace subak::decide {
 // only for jobs whose inputs have changed. With an empty cache, a pass makes the same decisions,
 // but more slowly.
 struct PassMemory {
-  // Records that a shape had no placement while the fleet had a certain freed_version(shape). This
-  // version rises with each release or node change that may make room for the shape. The index is
-  // the shape number. While the version stays the same, the shape still has no placement. A start
-  // of a job also raises the versions of shapes with non-GPU pods, which must leave CPU and memory
-  // for free GPUs only.
+  // Records that a shape had no placement at a certain freed_version(shape) of the fleet. This
+  // version rises with each release or node change that may make room for the shape. While it is
+  // the same, the shape still has no placement. For shapes with non-GPU pods it also rises with
+  // each start, because such pods must leave CPU and memory for each free GPU, and a start makes
+  // free GPUs fewer. The index in BlockedShapes is the shape number.
   struct Blocked {
     // The serial of the shape. If the number now belongs to a shape with another serial, the entry
     // is void.

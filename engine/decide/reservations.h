@@ -54,11 +54,11 @@ Reserving reserve(Decision& d, const state::Job& job, PassMemory& memory);
 // a job has just ended.
 void choose_estimates(Decision& d);
 // Call it after the jobs have had their turn. Moves a promised start to other nodes if it is
-// earlier there: by at least limits::kReserveGainMs, and by at least 1/limits::kReserveGainPart of
-// the time from Reservation::made_ms to the start. If the best nodes stay the same, the promise
-// does not change, even if these nodes will be free sooner. So other jobs that end within half of
-// the longer time may still use the nodes of the promise. If no promise moves, this result is valid
-// until a hold is released: time and new starts only make other nodes worse.
+// earlier there: by at least limits::kReserveGainMs, and by at least 1/limits::kReserveGainPart
+// of the time from Reservation::made_ms to the start. On the same nodes, the promise keeps its
+// start, even if they become free sooner: a sooner start would leave other jobs less time there.
+// The next passes skip the search until one of its inputs changes, such as by a release of a
+// hold.
 void pull(Decision& d, PassMemory& memory);
 // Ends a reservation whose nodes are free although its job still has no placement on them.
 // `blocked_by_rule`: a rule of the job's accounts is the reason.

@@ -1,8 +1,8 @@
-// Effects as a function of the state. An effect is a command to the edge, the program that reports
-// a cluster and acts on it. The edge must open the scheduling gates of a starting job's pods, and
-// evict the pods of an ending job. For a job that waits again, no earlier command may open a gate.
-// The engine does not store which effects it has sent.
-// Threads: one at a time; pure functions.
+// Computes effects from the state. An effect is a command to the edge, the program that reports
+// a cluster and acts on it. The edge must open the scheduling gates of a starting job's pods,
+// and evict the pods of an ending job. For a job that waits again, it must keep the gates
+// closed, even if an earlier command said otherwise. The engine does not store which effects it
+// has sent.
 #pragma once
 
 #include <optional>

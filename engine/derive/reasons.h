@@ -31,7 +31,7 @@ Reason explain_rule(const State& s, const Binding& rule);
 // Returns the reason of a job that new nodes of pools would start. nullopt: new nodes would not
 // start the job, or that is not known.
 std::optional<Reason> waits_for_nodes(const Places& places, const state::Job& job);
-// Returns the reason of a job that only these pools could hold. Other jobs or rules come before it.
+// Returns the reason of a job that only these pools could hold, but that other jobs or rules delay.
 Reason waits_for_pools(const std::vector<std::string>& pools);
 // Returns why the job's account has not accepted the job yet (Job::awaits_resume).
 Reason explain_not_accepted(const State& s, const state::Job& job);

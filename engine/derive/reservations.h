@@ -1,16 +1,16 @@
-// Finds nodes and a start time for a job that does not fit now. Says which other jobs may use these
-// nodes before that start (docs/design/0043). engine/decide/reservations.h makes reservations with
-// it.
+// Finds nodes and a later start for a job that does not fit now, and says which other jobs may use
+// these nodes until then. The pass makes reservations with it (engine/decide/reservations.h,
+// docs/design/0043).
 //
-// A reservation names whole nodes, and the time at which the last job on these nodes will have
-// ended by its time limit. A node is in one reservation at most. A start is promised if it follows
-// from trusted time limits alone (state::trusts_limit()). If there is no such start, the
-// reservation takes the nodes on which jobs hold the fewest GPUs, and its start is an estimate.
+// A reservation has whole nodes, and a start: the time by which the last job on the nodes will have
+// ended. The start is promised if all these ends follow from trusted time limits
+// (state::trusts_limit()). If there is no such start, it is estimated, on the nodes where jobs hold
+// the fewest GPUs. A node is in at most one reservation.
 //
-// Another job may use a reserved node if, by its trusted time limit, it ends within half of the
-// time until the reserved start. Most jobs end well before their limits, so reserved nodes are
-// often free earlier than planned. A job that used all of the time would prevent such an earlier
-// start.
+// Another job may use reserved nodes if its trusted time limit ends it within half of the time
+// until the start. If the start is in 4 hours, a job with a limit of 2 hours may run there, but not
+// one with 3 hours. Most jobs end before their limits, so the start often comes sooner than
+// planned. A job that ran for all 4 hours would prevent that.
 //
 // Threads: one at a time; pure functions, except for the cache of the search, which does not change
 // results.
@@ -32,18 +32,18 @@
 
 namespace subak::derive {
 
-// Says when nodes are free for one job: when all jobs that hold the nodes have ended. Some gangs on
-// other nodes must have ended too:
-//   - gangs for which the node is left idle (keepers() of placement/fleet/queries.h)
-//   - for a job with a ComputeDomain: gangs with a ComputeDomain in the same NVLink domain. At most
-//     GangSettings::clique_gangs of them may share a domain. If the domain would have more with
-//     this job, as many as are too many must end, those with the earliest ends first.
+// Says when nodes become free for one job: when the jobs on them have ended, and these other
+// gangs:
+//   - gangs for which Subak leaves the node idle, such as for a spare (keepers() of
+//     placement/fleet/queries.h)
+//   - for a job with a ComputeDomain: gangs with one in the same NVLink domain. At most
+//     GangSettings::clique_gangs may share it: with 2, and 2 gangs there, the first end counts.
 // The object is valid for one state, which must outlive the object.
 class FreeFor {
  public:
-  // `start_ms`: the start of the job for which the caller checks the nodes. A reservation of
-  // another job with a ComputeDomain counts only if it starts at `start_ms` or before. By default,
-  // all such reservations count, because a new start must not delay them.
+  // `start_ms`: the start of the job. Other jobs with a ComputeDomain count in an NVLink domain if
+  // they hold nodes there, or if they have reserved nodes there and start at `start_ms` or before.
+  // The default counts all such reservations, because a new start must not delay them.
   FreeFor(const State& s, const state::Job& job, TimeMs start_ms = state::kNever);
   // Returns when the node is free, at the earliest now. kNever: the time is not known. Cost: O(1),
   // or O(jobs that hold GPUs in the NVLink domain) if gangs on other nodes must end first.
@@ -53,7 +53,7 @@ class FreeFor {
   // True if `is` returns true for a job that holds the node, or for a gang on other nodes that must
   // end first.
   bool any(NodeId node, const std::function<bool(const state::Job&)>& is) const;
-  // True if a job that holds the node, or a gang that must end first, has no trusted time limit.
+  // True if at() is a guess: a job or gang that must end first has no trusted time limit.
   bool is_guess(NodeId node) const;
   // True if a job holds anything on one of the nodes, such as CPU without a GPU, or if a gang on
   // another node must end first.
@@ -75,9 +75,9 @@ class FreeFor {
 
 // Returns how long a job of the cluster waits before it may get a reservation. This is the policy's
 // patience, or the mean time until a held GPU becomes free (state::HoldLengths) if that is less. So
-// gangs do not wait for hours if all jobs are short. The result is at least
-// limits::kLeastPatienceMs, unless the policy's patience is shorter. 0: no job of the cluster may
-// get a reservation. Source: docs/design/0005.
+// gangs do not wait for hours where all jobs are short. The result is at least
+// limits::kLeastPatienceMs, unless the patience is shorter. 0: no job may get a reservation.
+// Source: docs/design/0005.
 DurationMs patience(const State& s, ClusterId cluster);
 
 // A start of a job on certain nodes.
@@ -89,18 +89,18 @@ struct Start {
   // True: the end of a job on these nodes is a guess.
   bool estimated = false;
 };
-// Returns the earliest start of a queued job before `before_ms`, by time limits alone. The start is
-// on nodes that are not reserved for another job and on which the scheduler has not refused the
-// job. The job ends before the planned drains of these nodes. nullopt: there is no such start.
-// The function makes one try for each time at which planned drains begin, at most
-// limits::kMaxDrainTimes, and a last try for later times. Each try costs O(log(ends of jobs))
-// placement searches, and O(nodes) more for each search.
+// Returns the earliest promised start of a queued job before the time `before_ms`; nullopt if
+// there is none. Its nodes are not reserved for another job, the scheduler has not refused
+// the job on them, and the job ends before their planned drains. The function makes one try
+// for each begin of a planned drain, at most limits::kMaxDrainTimes, and one for the time
+// after. Each try costs O(log(ends of jobs)) placement searches, and O(nodes) more for each
+// search.
 std::optional<Start> promised_start(const State& s, Search& search, const state::Job& job,
                                     TimeMs before_ms);
-// Returns the start on the nodes where jobs hold the fewest GPUs, among the nodes that could serve
-// the job (Search::drain_set()). Leaves out the same nodes as promised_start(). nullopt: no nodes
-// could serve the job. Use estimated_start() if there is no promised start. Cost: one placement
-// search.
+// Returns the estimated start, for a job without a promised one. Its nodes are those on which jobs
+// hold the fewest GPUs, among the nodes that could serve the job (Search::drain_set()). It leaves
+// out the same nodes as promised_start(). nullopt: no nodes could serve the job. Cost: one
+// placement search.
 std::optional<Start> estimated_start(const State& s, Search& search, const state::Job& job);
 // Returns the milli-GPU that jobs hold on these nodes.
 MilliGpu held_on(const State& s, const std::vector<NodeId>& nodes);
@@ -125,16 +125,16 @@ ReservedNodes draining_before(const State& s, TimeMs end_ms);
 
 // Nodes by the gang that was on them.
 using NodesOfGangs = std::map<JobId, std::vector<NodeId>>;
-// Returns the nodes of the finished pods of gangs that still have running pods. Other jobs may not
-// start there yet, so that the gang's nodes stay together (docs/design/0127). A gang counts until
-// limits::kGangFinishMs after its first pod finished. O(gangs that count).
+// Returns, for each gang of which some pods have finished and others run, the nodes of the finished
+// pods. No other job may start there until limits::kGangFinishMs after the first pod finished, so
+// that the gang's nodes become free together (docs/design/0127). O(such gangs).
 NodesOfGangs nodes_of_finishing_gangs(const State& s);
 
-// The nodes that a job may not use if it starts now. These are the nodes that will be drained
-// before the job ends, the nodes of finishing gangs, and a part of the reserved nodes. Jobs that
-// end at nearly the same time share one set of nodes, which the first call computes. The state must
-// outlive the object. A returned set is valid until a reservation changes. No reservation may be
-// added while the object exists.
+// Says which nodes a job may not use if it starts now and ends at a given time. These are nodes
+// that will be drained before that, nodes of finishing gangs, and a part of the reserved nodes.
+// Jobs with nearly equal ends share one set, which the first call computes. The state must outlive
+// the object. A set is valid until a reservation changes. Add no reservation while the object
+// exists.
 class ReservedUntil {
  public:
   enum class Part {
@@ -143,8 +143,8 @@ class ReservedUntil {
     // Nodes that are reserved for jobs within their quota. Jobs within quota may use all other
     // reserved nodes.
     kFirm,
-    // Reserved nodes that the job would not leave within half of the time until the reserved start,
-    // and the nodes of estimated starts.
+    // For jobs that fill gaps: reserved nodes that the job would not leave within half of the time
+    // until their start, and all nodes of estimated starts.
     kInUse,
   };
   ReservedUntil(const State& s, Part part);
@@ -177,8 +177,8 @@ class ReservedUntil {
   std::uint64_t made_at_ = 0;
 };
 
-// The objects with which answers to read requests search for placements. The caller owns the search
-// and its cache.
+// What reads, such as Engine::explain(), need to find out whether there is room for a job. The
+// caller owns the search and its cache.
 struct Places {
   // A search in the fleet of the state.
   Search& search;

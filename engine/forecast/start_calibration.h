@@ -4,18 +4,18 @@
 // is stored next to a checkpoint and not as facts (docs/design/0053).
 // Threads: one at a time.
 //
-// A forecast does not know the jobs that come later, so most jobs wait longer than the forecast
-// says, by some factor. The intervals are conformal: each interval is the shortest range that
-// contains enough of the last ratios (actual wait + 10 min) / (forecast wait + 10 min). Source:
-// Vovk, Gammerman, Shafer, Algorithmic Learning in a Random World, 2005.
+// A forecast does not know jobs that come later, so most jobs wait longer than it says, by some
+// factor. Each start gives one ratio: (actual wait + 10 min) / (forecast wait + 10 min). An
+// interval is the shortest range that contains enough of the last ratios (conformal prediction).
+// Source: Vovk, Gammerman, Shafer, Algorithmic Learning in a Random World, 2005.
 //
-// A start within its interval is a hit, and a start outside it is a miss. A start within a minute
-// after its estimate was made is neither. A job that still waits after its interval is a miss too.
-// Each hit and each miss changes the level: the part of the ratios that an interval leaves out. So
-// in the long run one in ten starts misses its interval, even if the load changes. Source: Gibbs,
-// Candes, Adaptive conformal inference under distribution shift, NeurIPS 2021. An interval is the
-// shortest such range, not the range around the median: most large errors are late starts, so a
-// range around the median would be longer.
+// A start within its interval is a hit. A start outside it is a miss, and so is a job that
+// still waits after its interval. A start within a minute after its estimate was made is
+// neither. Each hit and each miss changes the level: the part of the ratios that an interval
+// leaves out. So in the long run one in ten starts misses its interval, even if the load
+// changes. Source: Gibbs, Candes, Adaptive conformal inference under distribution shift,
+// NeurIPS 2021. A range around the median would be longer than the shortest range, because most
+// large errors are late starts.
 #pragma once
 
 #include <cstddef>

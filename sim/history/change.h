@@ -1,5 +1,5 @@
-// A change of which people ask what it would have done, and the workload of a history with this
-// change.
+// The change of a what-if question, such as "what if ml.vision had had 3 shares last week?", and
+// the workload of a past window with this change. `whatif` asks such questions (server/whatif).
 // Threads: any; pure functions.
 #pragma once
 
@@ -18,24 +18,24 @@ namespace subak::sim {
 struct NodeChange {
   // The name of the cluster. Empty: the only cluster that has or had the node.
   std::string cluster;
-  // The node whose description the new nodes have, or to which the nodes that go are similar: they
-  // have its GPU product and number of GPUs. Ignored if `remove` is set.
+  // The name of a node. New nodes copy its description. Nodes that go have the same cluster, GPU
+  // product and number of GPUs. Ignored if `remove` is set.
   std::string like;
-  // How many nodes come (above 0) or go (below 0).
+  // Above 0: how many nodes are added. Below 0: how many are removed, the last by name first.
   std::int64_t count = 0;
-  // The one node that goes. Empty: `like` and `count` say what changes.
+  // The name of the one node that is removed. Empty: `like` and `count` say what changes.
   std::string remove;
 };
 
-// A load that follows the jobs of an account and of the accounts below it: each of them comes again
-// `times_milli` / 1000 times on average. The new jobs come at random times up to
-// limits::kLoadSpreadMs later, and run as long.
+// More load: each job submitted in the window, at or below `account` (empty: all), comes again
+// times_milli / 1000 times on average. With 500, each second job comes twice. A copy runs as long
+// as its job, and comes at a random time up to limits::kLoadSpreadMs after it.
 struct LoadChange {
   std::string account;
   std::int64_t times_milli = 0;
 };
 
-// The new values. All of them are in force during the whole window.
+// The complete change. It is in force during the whole window.
 struct Change {
   // The accounts that change, each once. Each account must exist at the beginning of the window, or
   // come in it. `spec` has the new values, and `unchanged` names the fields that stay.
@@ -54,18 +54,18 @@ struct Change {
   bool empty() const { return accounts.empty() && !policy && nodes.empty() && load.empty(); }
 };
 
-// Returns the inputs that make the change, for the time `t` in a state with this policy. Accounts
-// and nodes that the state lacks are left out, and so is the load. `meters`: start_meters or
-// end_meters. If the engine refuses one of the inputs, the error is that of the engine. O(state).
+// Returns the inputs that make the change at the time `t` in a state with this policy. It leaves
+// out the load, and accounts and nodes that the state does not have. `meters`: start_meters or
+// end_meters. Errors: the first refusal by the engine. O(state).
 Result<std::vector<Edit>> edits_of(const StartState& state, const Policy& policy,
                                    const Change& change, const std::vector<MeterValues>& meters,
                                    TimeMs t);
 
-// Returns the workload of the history with the change. The edits of the history have the new values
-// too. The change of the state at the beginning comes first. If the engine refuses that change, the
-// error is that of the engine. kNotFound: no such account or node; the field names the line of the
-// change, such as "nodes[1].like". kInvalid: two clusters have the node, or fewer nodes than should
-// go are similar.
+// Returns the workload of the history with the change. The inputs that change the state at the
+// beginning come first, and later edits of the history get the new values too. Errors: the
+// refusal of the engine. kNotFound: no such account or node; the field names the line of the
+// change, such as "nodes[1].like". kInvalid: two clusters have the node, or too few nodes are
+// similar.
 Result<Workload> changed(const History& history, const Change& change);
 
 }  // namespace subak::sim

@@ -1,6 +1,6 @@
-// The history of a store as a workload for the driver (sim/driver.h). HistoryReader makes it from
-// the facts of a window. The workload has each job as it was submitted, with the run time that it
-// had, and each other event at its time:
+// A past window of a store as a workload, so that the driver (sim/driver.h) can replay it with a
+// change. HistoryReader makes it from the facts of the window. The workload has each job as it was
+// submitted, with its real run time, and each other event at its time:
 //
 //   run time    from the start of the job's last attempt to its end. If the job had not ended at
 //               the end of the window: what a forecast predicts at that time, but at least the time
@@ -31,7 +31,7 @@
 
 namespace subak::sim {
 
-// What really happened, or what a replay does, in the form of the workload.
+// The workload of a window, and what really happened in it.
 struct History {
   // The state at the beginning of the window, and the state after its last fact.
   StartState start, end;
@@ -48,7 +48,7 @@ struct History {
 };
 
 // Returns the mean of the installed milli-GPU over the window of the workload. `start` has the
-// nodes at its beginning, and the edits of the workload have the changes.
+// nodes at the beginning of the window, and the edits of the workload have their changes.
 MilliGpu mean_capacity(const StartState& start, const Workload& workload);
 
 class HistoryReader {
@@ -83,9 +83,9 @@ class HistoryReader {
 
   // Adds the jobs that wait or run at the beginning.
   void add_known();
-  // Adds a job of the witness. Returns its index.
+  // Adds a job of witness_ to the workload. Returns its index there.
   std::uint32_t add_job(const JobRow& row, TimeMs submit_ms);
-  // The job waits for its turn, or is paused: adds it, unless the workload has it.
+  // Call it when the job is queued or paused. Adds the job if the workload does not have it yet.
   void waits(JobId id, TimeMs t);
   void edit(TimeMs t, in::Body body, std::uint32_t job = kNoJob);
   // Adds one account to the present edit of accounts. `more`: further accounts follow.
@@ -114,7 +114,7 @@ class HistoryReader {
   // Measures the steps.
   void measure(History& out) const;
 
-  // An engine that applies the facts.
+  // An engine that applies the same facts, so that the reader can look up jobs and accounts.
   std::unique_ptr<Engine> witness_;
   History out_;
   std::vector<Live> live_;

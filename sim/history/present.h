@@ -1,4 +1,5 @@
-// What a change would do to the queue at the end of a history.
+// Compares the queue at the end of a window as it is with the queue under a change: forecast
+// starts, promised starts and claims. `whatif` shows the result (server/whatif).
 // Threads: one at a time; the function has no shared state.
 #pragma once
 
@@ -16,22 +17,22 @@
 
 namespace subak::sim {
 
-// A job whose time differs with the change. A time is the forecast start, or the start that a
-// reservation promises. nullopt: without a start in the forecast, or without a promise.
+// A job whose start differs with the change. Its forecast start is meant in `starts`, and the start
+// that its reservation promises in `promises`. nullopt: there is no such start.
 struct JobMove {
   JobId job;
   std::string name, account, user;
   std::optional<TimeMs> before_ms, after_ms;
 };
 
-// A claim: a job within quota that takes GPUs back, and the jobs that end for it.
+// A claim: GPUs that Subak sets aside for a waiting job. `victims`: how many jobs must end for it.
 struct ClaimMade {
   JobId job;
   std::string account;
   std::size_t victims = 0;
 };
 
-// The two forecasts, and the decisions of the next pass in both cases.
+// The forecasts and the decisions of the next pass, without and with the change.
 struct PresentDifference {
   // The time of the forecasts.
   TimeMs time_ms = 0;

@@ -1,4 +1,4 @@
-// The state with which a replay of a store's history begins.
+// The state with which a replay of a past window begins (sim/history/history.h).
 // Threads: any; pure functions.
 #pragma once
 
@@ -17,12 +17,12 @@ struct StartState {
   std::uint64_t seq = 0;
 };
 
-// Returns the state of the engine for a replay, in which a driver stands for all clusters:
+// Returns the state of the engine, changed for a replay, where a driver plays all clusters:
 //   - Jobs that Subak places become jobs of the API, under their ids, so that their pods need no
 //     Kubernetes objects. Jobs that have holds run on these holds.
 //   - Gangs that lack pods are left out. A replay submits them when they are complete.
 //   - Claims end, because their victims run on. The next pass makes the claims that are due.
-//   - Each cluster has a complete list, and its nodes can be reported one by one.
+//   - Each cluster counts as completely listed, and its nodes can be reported one by one.
 //   - Remembered requests are left out.
 // All else stays: accounts with their usage, policy, nodes, reservations, pods that Subak did not
 // place. O(state).

@@ -63,7 +63,7 @@ struct SimJob {
   bool warm = false;
   // True: the empty fleet could hold the job.
   bool placeable = true;
-  // What only jobs from the history of a store have.
+  // Fields that only jobs of a past window of a store have (sim/history).
   struct Past {
     // The job's id, if the engine has the job at the start of the window. Such a job comes before
     // all others. It runs if it is warm, and waits otherwise. None: the driver submits the job.

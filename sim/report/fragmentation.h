@@ -1,9 +1,9 @@
-// Computes FGD's fragmentation F of free GPUs exactly over time. After a change, the class computes
-// only the changed node again. For a node n and a typical pod shape m, the loss is the part of n's
-// free GPUs that m could not use. If n cannot run m, all free GPUs of n are lost. If n can run m,
-// only those GPUs are lost whose free part is smaller than the amount that m needs of each GPU. F_n
-// is the mean loss over the shapes, weighted by popularity. The sum of F_n over the nodes is called
-// F, and the sum of their free GPUs is called free. The result is the mean of F / free over time.
+// Computes how fragmented the free GPUs of a fleet are over time, by the measure F of FGD. For a
+// node n and a typical pod shape m, the loss is the part of n's free GPUs that m could not use.
+// If n cannot run m, all free GPUs of n are lost. Otherwise, those GPUs are lost whose free part
+// is less than m needs of each GPU. F_n is the mean loss over the shapes, weighted by popularity,
+// and F is the sum of F_n over the nodes. The result is the mean of F / (sum of free GPUs) over
+// time.
 //
 // Source: Weng et al., Beware of Fragmentation, USENIX ATC 2023,
 // https://www.usenix.org/conference/atc23/presentation/weng

@@ -1,4 +1,4 @@
-// Seeded random integers that are the same on every standard library.
+// Random integers from a seed, equal with every standard library. Threads: one at a time.
 #pragma once
 
 #include <cstdint>
@@ -9,7 +9,7 @@ namespace subak::test {
 class Random {
  public:
   explicit Random(std::uint64_t seed) : engine_(seed) {}
-  // 0 <= result < bound.
+  // Returns a number from 0 to bound - 1.
   std::int64_t below(std::int64_t bound) {
     return static_cast<std::int64_t>(engine_() % static_cast<std::uint64_t>(bound));
   }

@@ -1,4 +1,4 @@
-// A small account tree for tests, with short functions for edits.
+// An empty account tree for tests of accounting, with short functions for edits.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -53,12 +53,12 @@ class TreeFixture : public ::testing::Test {
     spec.limit = named(limit);
     set(spec, spec.quota.empty() ? Amounts{} : tree.node(id).quota, limit);
   }
-  // What its quota does not cover of its allocation and `extra` together.
+  // Returns the milli-GPU of the account's holdings plus `extra` that its quota does not cover.
   static MilliGpu beyond_quota(const AccountNode& node, ProductId product, MilliGpu extra) {
     const ProductDemand more{product, extra};
     return uncovered(node.quota, node.holdings.levels(), {&more, 1});
   }
-  // "gpu" for any, "p1", "p2", ... else: sorted as the ids are.
+  // Names each product: "gpu" for any product, "p1" for id 1, and so on. Sorted by name.
   static ProductAmounts named(const Amounts& amounts) {
     ProductAmounts out;
     for (const auto& [product, amount] : amounts) {

@@ -1,4 +1,4 @@
-// Checks that a denial of the pod policy has all required parts.
+// Checks that the webhook denied a pod: reason, HTTP code, a part of the message, no patch.
 #pragma once
 
 #include <gmock/gmock.h>

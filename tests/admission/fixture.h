@@ -1,4 +1,4 @@
-// A fixed View and short ways to write reviews, for the admission tests.
+// For tests of the webhook: a fixed View (engine/answers/view.h), and short ways to write reviews.
 #pragma once
 
 #include <memory>
@@ -12,9 +12,9 @@
 
 namespace subak::test {
 
-// Accounts: ml (limit 64) > ml.vision (namespace team-a, limit 16), ml.speech (team-b); old
-// (team-d, draining). Cluster c1 enforces over 4 nodes of 8 H100 and 14 slices 1g.10gb; team-w is
-// in warn, team-o in observe, orphan enforces but belongs to nobody.
+// The accounts of fixed_view(): ml (limit 64) > ml.vision (namespace team-a, limit 16), ml.speech
+// (team-b); old (team-d, draining). Cluster c1 enforces, with 4 nodes of 8 H100 and 14 slices
+// 1g.10gb. team-w is in warn, team-o in observe; orphan enforces, but no account has it.
 inline void add_account(AccountsView& accounts, AccountSpec spec) {
   AccountsView::Row row;
   row.id = AccountId(static_cast<std::uint32_t>(accounts.by_path.size() + 1));
@@ -66,10 +66,10 @@ inline std::shared_ptr<const View> fixed_view() {
   AccountSpec old = account("old", {"team-d"});
   old.draining = true;
   add_account(*accounts, old);
-  // stop (draining) > stop.child (team-s); typed (team-t, at most 4 H100) > typed/ana (at most 2
-  // GPUs) and typed/ana.lee; tight (team-q, quota 2, borrows nothing); short (team-l, time limits of at most 2 hours,
-  // 2 GPUs for each user); paid (team-e, 100h/total) > paid.month (team-m, 10h/month), and
-  // paid.short (team-k, a default time limit of 2 hours).
+  // Further accounts: stop (draining) > stop.child (team-s). typed (team-t, at most 4 H100) >
+  // typed/ana (at most 2 GPUs), typed/ana.lee. tight (team-q, quota 2, borrows nothing). short
+  // (team-l, limits of at most 2 hours, 2 GPUs for each user). paid (team-e, 100h/total) >
+  // paid.month (team-m, 10h/month), paid.short (team-k, a default time limit of 2 hours).
   AccountSpec stop = account("stop");
   stop.draining = true;
   add_account(*accounts, stop);
@@ -124,7 +124,7 @@ inline std::shared_ptr<const View> fixed_view() {
   return view;
 }
 
-// The text of a review around `object`.
+// Returns an AdmissionReview about `object`, as JSON text.
 inline std::string review_text(
     std::string_view object, std::string_view ns = "team-a", std::string_view user = "ana",
     std::string_view operation = "CREATE", std::string_view old_object = "null",
@@ -139,7 +139,7 @@ inline std::string review_text(
   return s;
 }
 
-// A padded copy of a review and what it says.
+// A copy of a review with the padding that the parser needs, and its parsed content.
 struct Parsed {
   explicit Parsed(std::string t) : text(std::move(t)) {
     text.reserve(text.size() + kBodyPadding);

@@ -15,8 +15,8 @@
 
 namespace subak::test {
 
-// Everything that one call does: parse, decide, write. The parser is kept between calls, as the
-// webhook keeps it. Processor time of this thread, so that other work hardly counts.
+// The cost of one review: parse, decide, write the answer. As in the webhook, the parser lives
+// longer. `ns`: processor time of this thread, so that other programs hardly count.
 struct Cost {
   double ns = 0;
   std::size_t answer_bytes = 0;
@@ -42,7 +42,7 @@ inline Cost cost_of(const View& view, std::string& review, Endpoint endpoint) {
   cost.ns = thread_ns() - begin;
   return cost;
 }
-// The least of several tries: what disturbs only adds.
+// Returns the least ns of several tries, because disturbances only add time.
 inline double least_ns(const View& view, std::string& review, Endpoint endpoint, int tries) {
   double least = std::numeric_limits<double>::max();
   for (int i = 0; i < tries; ++i) least = std::min(least, cost_of(view, review, endpoint).ns);
@@ -61,7 +61,7 @@ inline std::string joined(std::size_t n, const std::function<std::string(std::si
 struct Hostile {
   std::string name;
   Endpoint endpoint = Endpoint::kMutate;
-  std::function<std::string(std::size_t)> review;  // of n repeated parts
+  std::function<std::string(std::size_t)> review;  // returns the review with n repeated parts
 };
 inline void PrintTo(const Hostile& of, std::ostream* out) { *out << of.name; }
 
@@ -69,7 +69,7 @@ namespace hostile {
 
 inline std::string num(std::size_t i) { return std::to_string(i); }
 inline std::string gpu_container() { return container("nvidia.com/gpu", "1"); }
-// A container with a resource of its own.
+// Returns a container that requests the resource a.com/rI, which no other container requests.
 inline std::string with_resource(std::size_t i, std::string_view more = "") {
   return R"({"name":"c","resources":{"limits":{"a.com/r)" + num(i) + R"(":"1"}})" +
          std::string(more) + "}";
@@ -245,7 +245,7 @@ inline std::vector<Hostile> hostile_reviews() {
   return all;
 }
 
-// About `bytes` long.
+// Returns the review with so many repeated parts that it has about `bytes` bytes.
 inline std::string hostile_text(const Hostile& of, std::size_t bytes) {
   constexpr std::size_t kProbe = 256;
   const std::size_t fixed = of.review(1).size();

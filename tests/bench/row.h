@@ -25,13 +25,13 @@ class Stopwatch {
   double start_ = now();
 };
 
-// What is allocated on the heap now.
+// Returns the bytes that are allocated on the heap now.
 inline std::size_t heap_bytes() {
   const struct mallinfo2 info = mallinfo2();
   return info.uordblks + info.hblkhd;
 }
 
-// A row without a limit.
+// Prints a row without a limit.
 inline void row(const char* name, double value, const char* unit) {
   std::printf(
       "{\"name\": \"%s\", \"value\": %.6g, \"unit\": \"%s\", \"limit\": null, \"ratio\": null, "
@@ -39,8 +39,8 @@ inline void row(const char* name, double value, const char* unit) {
       name, value, unit);
 }
 
-// A row beside its limit or baseline of the same run. The ratio is limit / value where less is
-// better, else value / limit: 1 means that the limit is reached.
+// Prints a row with its limit, or the baseline of the same run. The ratio is limit / value if less
+// is better, else value / limit. At a ratio of 1 the value is at the limit.
 enum class Better { kLess, kMore };
 inline void row(const char* name, double value, const char* unit, double limit, Better better,
                 const char* what_the_limit_is) {
@@ -51,7 +51,7 @@ inline void row(const char* name, double value, const char* unit, double limit, 
       what_the_limit_is);
 }
 
-// Keeps a computed value alive without storing it.
+// Makes the compiler compute the value, although nothing uses it.
 template <class T>
 inline void keep(const T& value) {
   __asm__ volatile("" : : "r,m"(value) : "memory");

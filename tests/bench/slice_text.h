@@ -1,4 +1,4 @@
-// A ResourceSlice as text, for benchmarks. Threads: none.
+// A ResourceSlice (Dynamic Resource Allocation) as JSON text, for benchmarks. Threads: any.
 #pragma once
 
 #include <string>

@@ -1,5 +1,5 @@
-// The hardest possible names: they move the cursor, reverse the line, are invisible, end a line, or
-// are a formula to a spreadsheet. Each is UTF-8 without NUL, so it can come in a message.
+// Names that are hard to show, for tests of printable() and of each output: they move the cursor,
+// reverse or end the line, are invisible, or are formulas. All are UTF-8 without NUL.
 #pragma once
 
 #include <array>
@@ -9,7 +9,7 @@ namespace subak::test {
 
 struct OddName {
   std::string_view text;
-  bool printable = false;  // it may be the name of something new
+  bool printable = false;  // printable(): a new object may have it
 };
 
 inline constexpr std::array<OddName, 64> kOddNames{{

@@ -19,7 +19,7 @@ inline Input at(TimeMs t, in::Body body, std::string request_id = "") {
   return input;
 }
 
-// The cluster "main", in mode enforce.
+// Makes the cluster "main", in mode enforce.
 inline in::SetCluster main_cluster() {
   in::SetCluster out;
   out.name = "main";
@@ -27,7 +27,7 @@ inline in::SetCluster main_cluster() {
   return out;
 }
 
-// The nodes n0, n1, ... of "main", each with 8 H100.
+// Imports the nodes n0, n1, ... into "main", each with 8 H100.
 inline in::ImportNodes h100_nodes(int count) {
   in::ImportNodes out;
   out.cluster = "main";
@@ -41,7 +41,7 @@ inline in::ImportNodes h100_nodes(int count) {
   return out;
 }
 
-// A job of pods with whole GPUs in "main".
+// Submits a job to "main": this many pods, each with this many whole GPUs.
 inline in::SubmitJob job_of_pods(const std::string& account, std::uint32_t pods,
                                  std::int64_t gpus) {
   in::SubmitJob out;

@@ -1,6 +1,6 @@
-// A second ledger of a fault world, computed from the reports and their times alone. Each stay of a
-// pod on a node must begin once, be bound once and end once, each time for a reason. The account
-// must be charged for exactly the time of this stay.
+// A second ledger of a fault world (world.h), computed from the reports and their times alone. Each
+// stay of a pod on a node must begin once, be bound once and end once, each for a reason. The
+// account must be charged for exactly this time. `mistakes` has all violations.
 // Threads: one at a time.
 #pragma once
 
@@ -88,16 +88,16 @@ class Books {
 
   const Input* input_ = nullptr;
   Report report_;
-  std::optional<Report> earlier_;  // what a pod that ended did before
-  std::optional<Place> named_;     // by report_
-  std::optional<Place> ends_;      // what it names now, and says the end of
+  std::optional<Report> earlier_;  // the binding of a pod that this input ends
+  std::optional<Place> named_;     // the pod of report_
+  std::optional<Place> ends_;      // the pod that report_ ends
   TimeMs now_ = 0;
   std::map<Place, Stay> stays_;
   std::map<std::string, Place> uids_;
   std::map<JobId, std::uint32_t> attempts_;
   std::map<NodeId, std::string> nodes_;
   std::set<std::string> there_;                // names of nodes
-  std::map<std::string, Report> early_;        // by pod: of nodes that were not there
+  std::map<std::string, Report> early_;        // by pod: reports on unknown nodes
   std::map<ClusterId, TimeMs> unknown_since_;  // clusters that are not synced
   std::map<NodeId, TimeMs> node_since_;
   std::set<std::string> listed_nodes_;
@@ -105,7 +105,7 @@ class Books {
   bool listing_ = false;
   // When the cluster was last heard, and before the present list; 0: not since the last restart.
   TimeMs heard_ = 0, heard_before_list_ = 0, restarted_at_ = 0;
-  TimeMs seen_until_ = 0;  // as the service keeps it
+  TimeMs seen_until_ = 0;  // Cluster::seen_until_ms
 };
 
 }  // namespace subak::fault

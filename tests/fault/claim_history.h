@@ -1,6 +1,6 @@
-// Checks the claims in a history of facts: whether each claim was made, carried out and ended by
-// the rules (docs/design/0084), across changes of the leader. It uses only the facts, and an engine
-// that applies them.
+// Checks the claims in a history of facts: whether each was made, carried out and ended by the
+// rules (docs/design/0084), even if the leader changed meanwhile. A claim sets GPUs aside for a
+// waiting job; its victims must end. It uses only the facts, and an engine that applies them.
 // Threads: one at a time.
 #pragma once
 

@@ -1,6 +1,6 @@
-// The simulated cluster of a fault world: users' pods, controllers, a scheduler, kubelets, a
-// launcher of API jobs, and the events that a watch of the cluster reports. It does not know Subak,
-// but only what an edge does to its objects.
+// The simulated cluster of a fault world (world.h): users' pods, controllers, a scheduler,
+// kubelets, a launcher of API jobs, and the events that a watch reports. It does not know Subak. It
+// sees only what an edge does to its objects.
 // Threads: one at a time.
 #pragma once
 
@@ -77,7 +77,7 @@ class Cluster {
   void bear(std::size_t index);
   void create_foreign();
   PodShape non_gpu_shape();
-  void let_slip();  // somebody takes a gate away by hand
+  void let_slip();  // a person removes a gate by hand
   void node_event();
   void schedule(TruePod& pod);
   void kubelet(TruePod& pod);

@@ -1,6 +1,6 @@
-// The edge of the simulated cluster: it lists and then watches the cluster, and carries out
-// effects. Its connection loses, repeats, reorders and delays messages. The next list must correct
-// each mistake that this causes.
+// The edge of a fault world's cluster (world.h): it reports the cluster to the service by a list
+// and then by events, and carries out effects. Its connection loses, repeats, reorders and delays
+// messages. The next list must correct each mistake that this causes.
 // Threads: one at a time.
 #pragma once
 
@@ -30,7 +30,7 @@ class Edge {
   // Ends the connection. Messages in flight are lost, except those that a fault delays.
   void disconnect();
   void relist();
-  // Sends the next event, or a delayed one.
+  // Sends the next event or a delayed one to the service.
   void send();
   // Carries out one effect.
   void carry_out();

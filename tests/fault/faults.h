@@ -1,5 +1,5 @@
-// The faults that a fault world has. Each seed chooses its own few faults. With all faults in one
-// world, little else would happen there, and a failure would be hard to explain.
+// The faults of a fault world (world.h). Each seed chooses its own few faults. With all faults in
+// one world, little else would happen there, and a failure would be hard to explain.
 #pragma once
 
 #include <string>

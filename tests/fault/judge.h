@@ -1,6 +1,6 @@
-// The judge of a fault world: checks after each step what must hold whatever faults occur. It has
-// an engine of its own, which gets the inputs of the service's engine. It compares everything that
-// the service shows with this engine.
+// The judge of a fault world (world.h). After each step it checks the rules that no fault may
+// break. It applies the inputs of the service's engine to an engine of its own, and compares
+// everything that the service shows with this engine.
 // Threads: one at a time.
 #pragma once
 
@@ -53,7 +53,7 @@ class Judge {
   void audit(bool ids_last = true);
 
  private:
-  // What is judged against history; made anew from what is durable after a crash.
+  // The checks that need earlier inputs. After a crash they begin again with the durable facts.
   struct Memory {
     sim::Oracle oracle{sim::Oracle::Options{false, false}};
     Books books;
@@ -65,7 +65,7 @@ class Judge {
   struct Seen {
     Input input;
     ApplyOutcome outcome;
-    std::uint64_t seq = 0;  // of the last fact by then
+    std::uint64_t seq = 0;  // the last fact so far
   };
   void judge(const Seen& seen, const Engine* engine);
   void judge_moves(const Seen& seen, const Engine& engine);
@@ -80,19 +80,19 @@ class Judge {
   std::unique_ptr<Engine> engine_;
   Memory memory_;
   std::map<JobId, Known> jobs_;  // as of the last input
-  std::vector<Seen> history_;    // inputs that made facts, and all news of clusters
+  std::vector<Seen> history_;    // inputs with facts, and all reports of clusters
   std::size_t released_facts_ = 0;
-  std::deque<Fact> made_;                         // by the engine here, not released yet
+  std::deque<Fact> made_;                         // by engine_, not released yet
   std::deque<std::string> waiting_;               // posts not applied yet, in order
   std::map<std::string, std::uint64_t> applied_;  // post: last fact when it was applied
-  std::map<std::pair<JobId, std::uint32_t>, std::uint64_t> started_;  // attempt: its fact
+  std::map<std::pair<JobId, std::uint32_t>, std::uint64_t> started_;  // by attempt: its fact
   std::map<std::pair<JobId, Cause>, std::uint64_t> stopped_;
-  std::map<std::pair<JobId, std::uint32_t>, std::uint64_t> taken_back_;  // of an attempt, first
+  std::map<std::pair<JobId, std::uint32_t>, std::uint64_t> taken_back_;  // first, by attempt
   struct Opened {
     std::uint32_t attempt = 0;
     std::string where;
   };
-  std::map<std::string, Opened> gates_;  // pod: where its gate was to be opened to
+  std::map<std::string, Opened> gates_;  // by pod: where the opened gate leads
   std::map<std::uint64_t, std::array<std::uint64_t, 2>> digests_;  // by last fact
   std::size_t inputs_ = 0;
   std::vector<std::string> mistakes_;

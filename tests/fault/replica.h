@@ -1,4 +1,4 @@
-// One process of the service in a fault world: its runtime, follower and store connection.
+// One process of the service in a fault world (world.h): runtime, follower, store connection.
 // Threads: one at a time.
 #pragma once
 

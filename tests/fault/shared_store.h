@@ -1,6 +1,6 @@
-// A database in memory that several simulated processes share: the facts, and the row that names
-// the leader. Also the connection of one process to it, which behaves as server/store/postgres
-// does.
+// A database in memory that several processes of a fault world share: the facts, and the row that
+// names the leader. Also the connection of one process to it, which behaves as
+// server/store/postgres does.
 // Threads: one at a time.
 #pragma once
 

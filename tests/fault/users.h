@@ -1,5 +1,5 @@
-// Simulated users and programs. They submit, cancel, hold and edit, each time with a request id.
-// They repeat a request with the same id until they have an answer.
+// Simulated users and programs of a fault world (world.h). They submit, cancel, hold and edit. They
+// repeat a request with the same request id until they have an answer.
 // Threads: one at a time.
 #pragma once
 

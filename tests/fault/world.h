@@ -1,8 +1,8 @@
-// One fault world (docs/design/0011-fault-simulation.md, which says how to read and replay one).
-// One thread runs the real runtime and follower in steps. Store, clock, edge, cluster and users are
-// simulated. One seed determines all random choices. A world has one process with a store of its
-// own, or several replicas with one database. In the first part faults occur, and the judge checks
-// each step. In the second part there are no faults, and at its end no job may be left.
+// One fault world: a random run of the service with faults. docs/design/0011-fault-simulation.md
+// says how to read and replay one. One thread runs the real runtime and follower in steps. Store,
+// clock, edge, cluster and users are simulated. One seed determines all random choices. A world has
+// one process with its own store, or several replicas with one database. First there are faults,
+// and the judge checks each step. Then there are none, and at the end no job may be left.
 // Threads: one at a time.
 #pragma once
 

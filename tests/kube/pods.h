@@ -1,4 +1,4 @@
-// Short ways to write pods, for the tests of kube and of what lies above.
+// Short functions that write pods as JSON, for tests of kube/, the webhook and the edge.
 #pragma once
 
 #include <string>
@@ -6,7 +6,7 @@
 
 namespace subak::test {
 
-// One container that asks for `amount` of `resource`, with whole Guaranteed CPUs.
+// Returns a container with `amount` of `resource`, 8 CPUs and 64Gi; requests equal limits.
 inline std::string container(std::string_view resource, std::string_view amount,
                              std::string_view more = "") {
   const std::string q = "\"" + std::string(resource) + "\":\"" + std::string(amount) + "\"";

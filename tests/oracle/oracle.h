@@ -64,9 +64,9 @@ class Oracle {
   // Returns the mistakes found so far, in order, each as a sentence with its time in ms. There are
   // at most 20; empty: none.
   const std::vector<std::string>& mistakes() const { return mistakes_; }
-  // Counts, by which a test sees that its world reaches these cases:
-  // starts whose order was checked; reservations that were made or moved; starts while cliques were
-  // left to gangs; preempted jobs; starts on nodes that are reserved for another job.
+  // Counts, so that a test sees that its world reaches these cases. In this order: starts whose
+  // order was checked, reservations made or moved, and starts while the policy left cliques to
+  // gangs (keep_whole). Then preemptions, and starts on nodes that are reserved for another job.
   std::size_t starts_judged() const { return judged_; }
   std::size_t reservations() const { return reservations_; }
   std::size_t beside_whole() const { return beside_whole_; }
@@ -389,7 +389,7 @@ class Oracle {
   // oracle_gang.cc: gangs that come back, and gates
   static bool is_whole(const Job& job);
   static std::size_t live(const Job& job);
-  // Returns the end of the pods with ranks. The pods behind it are reserves.
+  // Returns the end of the pods with ranks. Later pods wait without a rank.
   static std::vector<Pod>::const_iterator ranks_end(const Job& job);
   void judge_end(const Job& job, const fact::AttemptEnded& f);
   void judge_effect(const Effect& effect);

@@ -1,5 +1,5 @@
-// The oracle's rules about budgets. Each figure is a sum over all ledger rows and all slots that
-// pods hold now. Threads: one at a time.
+// The oracle's rules about budgets (tests/oracle/oracle.h). Each figure is a sum over all ledger
+// rows and all slots that pods hold now. Threads: one at a time.
 #pragma once
 
 #include <string>

@@ -1,6 +1,6 @@
-// The oracle's rules about limits other than GPUs: on running jobs, waiting jobs, time limits and
-// GPU-minutes in flight, of accounts and of each user. Each figure is a sum over a list of jobs.
-// Threads: one at a time.
+// The oracle's rules (tests/oracle/oracle.h) about limits other than GPUs: on running jobs, waiting
+// jobs, time limits and GPU-minutes in flight, of accounts and of each user. Each figure is a sum
+// over a list of jobs. Threads: one at a time.
 #pragma once
 
 #include <cstdint>
@@ -27,7 +27,7 @@ class OracleLimits {
   bool limit_waiting(AccountId leaf) const;
   // True if the node stays free until a gang has finished (docs/design/0127).
   bool is_free_for_gang(NodeId node) const;
-  // Judges that the job does not start on such a node, unless it has reserved nodes.
+  // Checks that no job starts on such a node, except a job with reserved nodes.
   static void judge_gang_nodes(Oracle& oracle, const fact::AttemptStarted& f);
 
  private:

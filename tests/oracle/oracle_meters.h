@@ -1,6 +1,6 @@
-// What the oracle adds to surplus and adjustments, and where accounts were at which time. All
-// amounts are computed from the list of all edits, with the half-life in force. Threads: one at a
-// time.
+// The oracle's sums of surplus and adjustment that edits of accounts add (tests/oracle/oracle.h),
+// and where each account was in the tree at which time. All amounts are computed from the list of
+// all edits, with the half-life in force. Threads: one at a time.
 #pragma once
 
 #include "tests/oracle/oracle.h"
@@ -16,7 +16,7 @@ class OracleMeters {
   void change_shares(AccountId id, long double factor);
   void begin_at_mean(const Oracle::Account& fresh, bool user);
   void move(Oracle::Account& account, AccountId parent);
-  // Computes the amounts of all edits anew. Call it after the half-life has changed: usage and
+  // Computes the amounts of all edits again. Call it after the half-life has changed: usage and
   // surplus are then as if it had been in force from the start, and so must these amounts be.
   void compute_anew();
 

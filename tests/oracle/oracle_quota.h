@@ -1,6 +1,6 @@
-// The oracle's rules about quota: which quotas name a product, which GPUs are not lent, and where
-// quota covers a job. Each figure is a sum by recursion over the oracle's accounts and slots, where
-// the engine has sums that it updates. Units: milli-GPU. Threads: one at a time.
+// The oracle's rules about quota (tests/oracle/oracle.h): which quotas name a product, which GPUs
+// are not lent, and where quota covers a job. Each figure is a recursive sum over accounts and
+// slots; the engine updates its sums. Units: milli-GPU. Threads: one at a time.
 #pragma once
 
 #include <string>

@@ -23,7 +23,7 @@ class RandomMoves {
   void saw(const Fact& fact);
   // Returns a move of some account or user, or the undo of an earlier move. The path may be taken.
   in::Body some_move(Rng& rng) const;
-  // Sets the half-life of an edit of the policy, which begins, replaces, cancels or leaves a change.
+  // Sets the half-life in an edit of the policy, which begins, replaces or cancels a change of it.
   void choose_half_life(Rng& rng, Policy& policy) const;
   // True if a change of the half-life is under way.
   bool is_changing() const { return half_lives_ && policy_.fair_share.change.seq != 0; }
@@ -35,8 +35,8 @@ class RandomMoves {
   Policy policy_;
   std::map<AccountId, std::string> paths_;  // of live accounts
   std::vector<in::MoveAccount> undos_;
-  // A reader for each half-life, which goes on where its last change began. A copy of the world
-  // begins with new readers.
+  // A reader of the facts for each half-life, which continues where it stopped last. A copy of the
+  // world begins with new readers.
   struct Readers {
     Readers() = default;
     Readers(const Readers&) {}
@@ -47,7 +47,7 @@ class RandomMoves {
     std::map<DurationMs, std::unique_ptr<HalfLifeFold>> of;
   };
 
-  // All facts.
+  // All facts so far.
   std::vector<Fact> facts_;
   Readers readers_;
 };

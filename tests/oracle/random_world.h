@@ -38,8 +38,8 @@ class RandomWorld {
     bool has_classes() const { return !plain && seed % 4 == 1; }
     // True if the accounts of this world have budgets.
     bool has_budgets() const { return seed % 8 == 5 || seed % 16 == 6; }
-    // True if some owners of pods wait suspended (in::OwnerSeen). One of 16 such worlds has priority
-    // classes, since all others with parking have none.
+    // True if some owners of pods wait suspended (in::OwnerSeen): in nine of 16 worlds. Only one of
+    // these nine has priority classes.
     bool has_parking() const { return parking && (seed % 4 >= 2 || seed % 16 == 13); }
   };
   explicit RandomWorld(Options options);

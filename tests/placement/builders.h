@@ -1,4 +1,4 @@
-// Short ways to write down nodes and requests.
+// Short functions for placement tests: they make nodes and gangs, and start and stop jobs.
 #pragma once
 
 #include <string>
@@ -12,7 +12,7 @@ namespace subak::build {
 
 inline const ClusterId kCluster(1);
 
-// A fleet, what is kept of it, and one search that lives as long: it has seen all that came before.
+// A fleet with its reserved nodes, and one search, whose caches live as long as the fleet.
 struct Site : KeepingFleet {
   ReservedNodes reserved;
   Search search{*this};
@@ -54,7 +54,7 @@ inline GangRequest gang(std::uint32_t pods, std::int64_t gpus, Topology topology
 
 inline JobId job(std::uint64_t n) { return JobId(kCluster, n); }
 
-// Finds a place and takes it; no slots if there is none.
+// Finds a placement for job `id` and takes its slots. Empty: there is no placement.
 inline std::vector<PodSlot> start(Site& fleet, std::uint64_t id, const GangRequest& request,
                                   TimeMs now = 0) {
   const ShapeId shape = fleet.intern(kCluster, request);
@@ -78,7 +78,7 @@ inline std::vector<std::uint32_t> nodes_of(const std::vector<PodSlot>& slots) {
   return out;
 }
 
-// The nodes that find() would choose now, per rank.
+// Returns the nodes that find() would choose now, by rank; empty: there is no placement.
 inline std::vector<std::uint32_t> where(Site& fleet, const GangRequest& request,
                                         JobId owner = JobId()) {
   const auto placement = fleet.find(fleet.intern(kCluster, request), owner);

@@ -1,4 +1,4 @@
-// Finds every placement of a gang on a small fleet by simple loops, to compare the search with.
+// Tries all placements of a gang on a small fleet by loops, to compare the search with.
 #pragma once
 
 #include <algorithm>
@@ -17,7 +17,7 @@ namespace subak {
 
 inline const ClusterId kHere(1);
 
-// Tries every assignment of pods to nodes and GPUs.
+// Tries every assignment of the gang's pods to nodes and GPUs. Threads: one at a time.
 class EveryWay {
  public:
   EveryWay(const naive::Fleet& fleet, const GangRequest& request)
@@ -27,7 +27,7 @@ class EveryWay {
   }
 
   bool possible() { return granted() || (request_.terms.prefer && possible_anywhere()); }
-  // The same, all of one product, whatever its pods name.
+  // Does the same as possible(), with GPUs of one product, whatever products the pods name.
   bool possible_of_one() {
     one_product_ = true;
     return possible();
@@ -36,7 +36,7 @@ class EveryWay {
     spares_ = Spares::kNone;
     return possible(Topology::kAny, request_.pods());
   }
-  // Its topology, be it a wish, can be had: with nodes to spare that work, else with any.
+  // True if a placement has the topology, even if only preferred, and leaves the spare nodes.
   bool granted() {
     return granted_with_spares() || (request_.terms.spare > 0 && granted_with_spent());
   }
@@ -48,7 +48,7 @@ class EveryWay {
     spares_ = Spares::kAny;
     return granted_so();
   }
-  // The nodes that the slots leave to spare are enough; in what way they must be.
+  // True if these slots leave enough spare nodes. `spent`: broken nodes count as spares too.
   bool leaves_spares(const std::vector<PodSlot>& slots, bool spent) {
     slots_.clear();
     for (const PodSlot& s : slots) slots_.push_back({s.node.value, s.gpu_mask});
@@ -63,7 +63,7 @@ class EveryWay {
                                   : request_.terms.topology;
     return possible(topology, segments ? request_.terms.segment : request_.pods());
   }
-  // Of a balanced gang: the fewest domains that hold it; 0: none do.
+  // For a balanced gang: returns the fewest domains that hold it; 0: no domains do.
   std::uint32_t fewest_parts() {
     const std::uint32_t unit = std::max(request_.terms.segment, 1u), units = request_.pods() / unit;
     for (std::uint32_t parts = 1; parts <= units; ++parts) {
@@ -79,7 +79,7 @@ class EveryWay {
     auto operator<=>(const Slot&) const = default;
   };
 
-  // Pods that name products which exclude each other take what they name; all others take one.
+  // False if the pods name products that exclude each other: each pod then gets what it names.
   bool agree_on_products() const {
     std::vector<std::string> all;
     bool any = true;
@@ -98,7 +98,7 @@ class EveryWay {
     return any || !all.empty();
   }
 
-  // The places of a pod on a node, each with the domain that it is in.
+  // Calls fn(GPU mask, domain) for each way to put a pod on a node.
   void each_slot(std::uint32_t id, const PodShape& pod,
                  const std::function<void(std::uint64_t, const std::string&)>& fn) const {
     const std::size_t gpus = rooms_.at(id).gpu.size();
@@ -125,7 +125,7 @@ class EveryWay {
     return fleet_.clique(id);
   }
 
-  // In sets of `size` pods, each together; or in so many parts of whole sets, each in a domain of its own.
+  // Each set of `size` pods is in one domain. `parts`: that many groups of sets, each in its own.
   bool possible(Topology topology, std::uint32_t size, std::uint32_t parts = 0) {
     topology_ = topology;
     starts_.clear();
@@ -182,7 +182,7 @@ class EveryWay {
     return true;
   }
 
-  // Of each clique of several nodes in which the gang has GPUs: enough nodes are not used by it.
+  // True if the gang leaves enough spare nodes in each clique of several nodes that it uses.
   bool leaves_spares() const {
     std::set<std::uint32_t> used;
     for (std::uint32_t k = 0; k < request_.pods(); ++k) {
@@ -228,9 +228,9 @@ class EveryWay {
   std::map<std::uint32_t, naive::Left> rooms_;
   std::vector<Slot> slots_;
   Topology topology_ = Topology::kAny;
-  std::set<std::uint32_t> starts_;  // ranks with which a segment, or a part, begins
-  bool apart_ = false;              // they are parts:
-  std::set<std::string> areas_;     // of those that are placed
+  std::set<std::uint32_t> starts_;  // ranks where a segment or a part begins
+  bool apart_ = false;              // true: they are parts
+  std::set<std::string> areas_;     // the domains of the placed parts
   bool one_product_ = true;
 };
 

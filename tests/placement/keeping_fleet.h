@@ -1,4 +1,4 @@
-// A fleet that never drops a shape, for tests that name shapes by number.
+// A fleet that never forgets a request, so that tests may keep the numbers (ShapeId).
 #pragma once
 
 #include <vector>

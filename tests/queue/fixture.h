@@ -1,4 +1,4 @@
-// A small tree and queue for tests: accounts by path, jobs by number.
+// A fixture for tests of the queue: an account tree and a ReadyQueue, with short functions.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -18,7 +18,7 @@ namespace subak {
 struct Account {
   std::string path;
   std::int64_t shares = 1;
-  MilliGpu quota = 0;  // of any product
+  MilliGpu quota = 0;  // milli-GPU of any product
   bool held = false;
 };
 
@@ -42,8 +42,8 @@ class ReadyFixture : public ::testing::Test {
   }
   AccountId id(const std::string& path) const { return tree_.find(path); }
 
-  // Jobs are numbered by the caller; 1 GPU of shape 1 unless told otherwise. All jobs of a shape
-  // cost the same.
+  // Adds a job with this number, which the test chooses. All jobs of a shape cost the same, so the
+  // last `milligpu` of a shape counts.
   void add(std::uint64_t number, const std::string& path, TimeMs submit_ms = 0,
            std::int32_t priority = 0, std::uint32_t shape = 1, MilliGpu milligpu = 1000) {
     ReadyJob job{.id = JobId(number),
@@ -65,14 +65,14 @@ class ReadyFixture : public ::testing::Test {
   ReadyQueue::Pass pass(OrderPolicy policy = OrderPolicy::kTargetShare) {
     return {queue_, tree_, policy, rule_, nullptr, now_};
   }
-  // Its hold is in the tree and it leaves the queue.
+  // Starts the job: it leaves the queue, and the tree has its hold.
   void start(ReadyQueue::Pass& pass, JobId number) {
     const ReadyJob& j = job(number);
     queue_.remove(number);
     tree_.hold(j.leaf, ProductId(1), costs_.at(j.shape).milligpu, now_);
     pass.started(number, j.leaf);
   }
-  // The numbers of the next `most` jobs, each started.
+  // Starts the next `most` jobs and returns their numbers, in order.
   std::vector<std::uint64_t> drain(ReadyQueue::Pass& pass, std::size_t most = 1000) {
     std::vector<std::uint64_t> out;
     while (out.size() < most) {

@@ -1,6 +1,7 @@
-// A simple second implementation of the order: it finds the next job by lists and loops, and
-// computes everything again for each choice. It shares only order_keys() and the account tree with
-// the queue.
+// A simple second implementation of ReadyQueue::Pass, the order in which a pass takes the queued
+// jobs. Tests compare both. It finds the next job by lists and loops, and computes everything again
+// for each choice. It shares only order_keys() and the account tree with the queue. Threads: one at
+// a time.
 #pragma once
 
 #include <map>
@@ -29,13 +30,13 @@ class NaivePass {
     }
   }
   void block_account(AccountId node, MilliGpu milligpu);
-  // As if it had started: for order().
+  // Counts the job as started: it leaves the queue, and its accounts hold its GPUs.
   void take(const ReadyJob& job);
 
  private:
   struct Choice {
     const ReadyJob* job = nullptr;
-    bool within = false;  // quota, at every level below the node that was asked
+    bool within = false;  // within quota at each level below the account
   };
   struct Candidate {
     Sibling sibling;
@@ -58,7 +59,7 @@ class NaivePass {
   const AccountTree& tree_;
   OrderPolicy policy_;
   const TargetShareRule& rule_;
-  std::map<AccountId, double> surplus_, usage_;  // at the pass's instant, before any start
+  std::map<AccountId, double> surplus_, usage_;  // at `now`, before any start
   std::map<AccountId, MilliGpu> extra_, limit_;
   std::set<ShapeId> shapes_;
   std::set<JobId> blocked_;

@@ -12,7 +12,7 @@ namespace subak::test {
 
 inline constexpr char kHeader[] = "apiVersion: subak.gpu/v1\nkind: Configuration\n";
 
-// The message of a refused file whose third line onwards is `body`; "" if it was accepted.
+// Returns why a file with kHeader and `body` is refused; "": it is accepted.
 inline std::string refusal(const std::string& body) {
   Config config;
   std::vector<Origin> origins;

@@ -11,11 +11,11 @@
 
 namespace subak::test {
 
-// An input, and what became of it.
+// An input and its reply.
 struct Said {
   Input input;
   std::optional<Reply> reply;  // none: it was never answered
-  std::uint64_t answered = 0;  // what `now` said then
+  std::uint64_t answered = 0;  // the value of Options::now at the reply
 };
 
 class Life {
@@ -23,8 +23,8 @@ class Life {
   struct Options {
     std::uint64_t checkpoint_every = 150;
     int wal_pages = 40;
-    std::function<std::uint64_t()> now;  // a counter that answers and releases are stamped with
-    std::function<void()> on_death;      // the store failed; nothing may reach the disk any more
+    std::function<std::uint64_t()> now;  // a counter that orders replies and releases
+    std::function<void()> on_death;      // called when the store has failed
   };
   struct Release {
     std::uint64_t at = 0, seq = 0;
@@ -34,7 +34,7 @@ class Life {
       : path_(path), clock_(clock), options_(std::move(options)) {}
   ~Life() { stop(); }
 
-  // The error of a refused start.
+  // Starts the service. Returns why that failed; nullopt: it runs.
   std::optional<Error> start() {
     auto store = open_sqlite_store({path_, true, options_.wal_pages});
     if (!store.ok()) return store.error();
@@ -65,7 +65,7 @@ class Life {
     store_ = nullptr;
   }
 
-  // Posts all at once and waits until all are answered, or the life has ended (then some are not).
+  // Posts all inputs, and waits for all replies or for the end of the life. Then some lack a reply.
   std::vector<Said> say(std::vector<Input> inputs) {
     std::vector<Said> all;
     for (Input& input : inputs) all.push_back({std::move(input), std::nullopt, 0});
@@ -88,7 +88,7 @@ class Life {
     runtime_->stop();  // no answer refers to `all` after this
     return all;
   }
-  // Facts released and effects delivered since the last call.
+  // Returns the facts that were released and the effects that were delivered since the last call.
   ApplyOutcome take() {
     ApplyOutcome out;
     const std::shared_ptr<const View> view = runtime_->view();
@@ -103,7 +103,7 @@ class Life {
     taken_ = facts_.size();
     return out;
   }
-  // All facts released.
+  // Returns all facts that were released.
   std::vector<Fact> facts() const {
     const std::lock_guard lock(mutex_);
     return facts_;

@@ -35,7 +35,7 @@ class RandomInput {
 
  private:
   static constexpr std::size_t kKinds = std::variant_size_v<in::Kinds>;
-  static constexpr std::size_t kMostItems = 3;  // of a list that is not at its bound
+  static constexpr std::size_t kMostItems = 3;  // in a list that is not at its bound
 
   template <std::size_t... I>
   static in::Body make(std::size_t index, std::index_sequence<I...>) {
@@ -45,7 +45,7 @@ class RandomInput {
   }
   std::uint64_t below(std::uint64_t n) { return bits_() % n; }
 
-  // At most `edges_` fields of one input lie at an edge: else hardly any would be accepted.
+  // Of one input, at most `edges_` fields are at a bound; else the engine would refuse nearly all.
   bool at_edge() {
     if (edges_ == 0 || below(12) != 0) return false;
     --edges_;
@@ -53,7 +53,7 @@ class RandomInput {
   }
   std::int64_t edge(std::int64_t most) { return most - 1 + static_cast<std::int64_t>(below(3)); }
 
-  // A name that is known, or can be made.
+  // Returns a name that exists, or that may be the name of something new.
   std::string usual(std::string_view field) {
     if (field == "cluster") return below(4) == 0 ? "" : "east";
     if (field == "account" || field == "path") return below(3) == 0 ? "ml.a" : "ml";
@@ -111,7 +111,7 @@ class RandomInput {
     }
   }
 
-  static constexpr std::int64_t kMostAtEdge = 1100;  // longer lists are another test's
+  static constexpr std::int64_t kMostAtEdge = 1100;  // other tests have longer lists
 
   std::mt19937_64 bits_;
   std::uint64_t edges_ = 0;

@@ -1,5 +1,5 @@
-// Connects a random world (tests/oracle/random_world.h) to a Life, and records which inputs were
-// acknowledged, and when.
+// Sends the inputs of a random world (tests/oracle/random_world.h) to a Life (life.h), one to three
+// at a time, and records which of them were answered, and when.
 #pragma once
 
 #include <utility>
@@ -13,7 +13,7 @@ class RandomLife {
  public:
   explicit RandomLife(std::uint64_t seed) : world_({seed, false}), rng_(seed), name_(seed) {}
 
-  // The next one to three inputs, said at once. False: the life has ended.
+  // Sends the next one to three inputs, and appends them to `said`. False: the life has ended.
   bool turn(Life& life, FakeClock& clock, std::vector<Said>& said) {
     std::vector<Input> inputs;
     for (std::uint64_t left = 1 + rng_.below(3); left > 0; --left) inputs.push_back(next());
@@ -24,9 +24,9 @@ class RandomLife {
     take(life.take());
     return true;
   }
-  // What the world hears besides answers: facts and effects.
+  // Passes facts and effects on to the world, as an edge would see them.
   void take(const ApplyOutcome& outcome) { world_.saw(Input(), outcome); }
-  // The watched cluster's list after a restart: its nodes; the pods are gone meanwhile.
+  // Returns the watched cluster's list after a restart: its nodes, and no pods.
   static std::vector<Input> list_again(const Engine& engine) {
     std::vector<Input> out{input(in::ListBegin{"watched"})};
     for (const NodeId id : engine.fleet().nodes(engine.find_cluster("watched"))) {
@@ -37,7 +37,7 @@ class RandomLife {
   }
 
  private:
-  // Every mutation has a request id.
+  // Returns the next input. Each mutation has a request id.
   Input next() {
     while (true) {
       Input input = world_.next(std::nullopt);

@@ -11,13 +11,13 @@
 
 namespace subak::sim {
 
-// The number that this variable of the environment says; without it the usual one.
+// Returns the number in an environment variable, or `usual` if the variable is not set.
 inline std::uint64_t setting(const char* name, std::uint64_t usual) {
   const char* const text = std::getenv(name);
   return text ? std::strtoull(text, nullptr, 10) : usual;
 }
 
-// An engine that has just read the same state, and remembers nothing else.
+// Returns an engine that is restored from a checkpoint of this one, with empty caches.
 inline std::unique_ptr<Engine> copy_of(const Engine& engine) {
   auto copy = std::make_unique<Engine>();
   engine.checkpoint([&](const Fact& fact) { copy->evolve(fact); });

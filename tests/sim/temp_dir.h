@@ -31,7 +31,7 @@ class TempDir {
   std::string path_;
 };
 
-// `variable` of the environment, or a folder beside the source tree (tests run in its root).
+// Returns the folder in an environment variable, or else `beside`, relative to the source root.
 inline std::string data_dir(const char* variable, const char* beside) {
   const char* const set = std::getenv(variable);
   return set ? set : beside;

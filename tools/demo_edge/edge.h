@@ -1,8 +1,8 @@
-// Simulates the demo's cluster and its edge, for pods of Kubernetes and for API jobs. An edge
-// reports a cluster to the service (stream Observe), and carries out the service's commands, the
-// effects (stream Effects). This edge stores pods, and opens their gates when an effect says so. It
-// binds, runs and ends pods, and reports each step with its exact time. It repeats reports that the
-// service has not acknowledged.
+// Plays the cluster of the demo (`make demo`) and its edge, for pods of Kubernetes and for API
+// jobs. An edge is the program that reports a cluster to the service (stream Observe), and carries
+// out the service's commands, called effects (stream Effects). This edge stores pods, opens their
+// gates when an effect says so, binds, runs and ends them, and reports each step with its exact
+// time. It repeats reports that the service has not acknowledged.
 //
 // Threads: any may call the methods. Between start() and stop(), the edge has
 // three threads of its own.

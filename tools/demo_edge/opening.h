@@ -1,5 +1,5 @@
-// The first admission reviews that the demo sends to the service's webhook, one of each kind, with
-// the expected answers; and the function that prints the demo's lines.
+// The first admission reviews that the demo (`make demo`) sends to the service's webhook, one of
+// each kind, and a function that prints a line of the demo. Threads: the demo's main thread.
 #pragma once
 
 #include <string>
@@ -8,15 +8,15 @@
 
 namespace subak::demo {
 
-// Sends the reviews and prints one line for each kind. It stores each pod that the service gates in
-// `edge`. `ca_file`: the certificate of the webhook's CA. `limit_s`: the time limit of the pods; 0:
-// none. It adds one check to `out`: that every answer was as the contract says. The function blocks
-// while the service is down.
+// Sends the reviews, and prints one line for each. Stores in `edge` each pod that got Subak's gate.
+// Adds one check to `out`: true if each answer was as expected. Blocks while the service is down.
+// `ca_file`: the certificate of the webhook's CA, as PEM. `limit_s`: the time limit of the pods in
+// seconds; 0: none.
 void opening_reviews(Door& door, Edge& edge, const std::string& ca_file, Checks& out,
                      int limit_s = 0);
 
-// Prints a line that begins with the seconds since the first call of this function.
-// It writes to stdout and flushes it. Lines of several threads may mix.
+// Prints a line to stdout and flushes it. The line begins with the seconds since the first call.
+// Threads: any, but the lines of several threads may mix.
 void tell(const char* format, ...) __attribute__((format(printf, 1, 2)));
 
 }  // namespace subak::demo

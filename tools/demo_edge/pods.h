@@ -43,8 +43,8 @@ bool has_gate(const nlohmann::json& pod);
 // Returns the pod as a watch sends it. Nothing if it cannot be read.
 // `stored` must have a uid. The function uses the code of the real edge (kube/pod.h).
 std::optional<v1::PodRecord> record_of(const nlohmann::json& stored);
-// Calls patched() and record_of(), with a uid from `name`. Returns nothing if the pod is not gated
-// or names no account.
+// Does what the kube-apiserver and a watch do: patched(), a uid made from `name`, record_of().
+// Returns nothing if the pod is not gated, or names no account.
 std::optional<v1::PodRecord> store_pod(const nlohmann::json& pod, const Verdict& verdict,
                                        const std::string& name);
 

@@ -1,9 +1,10 @@
-// A small world of one cluster for the random models of claims: it sends inputs to an engine, plays
-// the launcher, and keeps books of its own from the facts.
-//
-// The launcher binds each pod at once. A job that is asked to end ends at a random time within its
-// grace.
-// Threads: none.
+// A small world of one cluster, for random tests of claims. A claim sets GPUs aside for a waiting
+// job, the claimant. Its victims are the jobs that are asked to end because they hold these GPUs
+// (docs/design/0084).
+// The driver sends inputs to an engine, plays the launcher of its jobs, and keeps books of its own
+// from the facts. The launcher binds each pod at once. A job that is asked to end ends at a random
+// time within its grace period.
+// Threads: one at a time.
 #pragma once
 
 #include <cstdint>
@@ -20,26 +21,26 @@ namespace subak::claim_model {
 constexpr DurationMs kStep = 10 * kSecondMs;
 constexpr int kMostPasses = 50;
 
-// A job, as the facts say.
+// A job that has not ended, as the facts say.
 struct Job {
   JobId id;
   AccountId leaf;
-  // Of each pod: how many whole GPUs it wants.
+  // For each pod, how many whole GPUs it requests.
   std::vector<int> pods;
-  // Empty: any product.
+  // The product that all pods request; empty: any.
   std::string product;
   std::int32_t priority = 0;
   DurationMs grace_ms = 0;
-  // It cannot be preempted.
+  // True: the job cannot be preempted.
   bool fixed = false;
   JobState state = JobState::kQueued;
   std::uint32_t attempt = 0;
   TimeMs started_ms = 0;
-  // By rank; a slot without a node holds nothing.
+  // The slots of the pods, by rank. A slot without a node holds nothing.
   std::vector<PodSlot> slots;
-  // When the launcher ends it. 0: it was not asked.
+  // When the launcher ends the job. 0: the job was not asked to end.
   TimeMs until_ms = 0;
-  // When it was last asked to end for a claim. 0: never.
+  // When the job was last asked to end for a claim. 0: never.
   TimeMs preempted_ms = 0;
 
   bool in_attempt() const {
@@ -57,12 +58,12 @@ struct Books {
   // preemption caused.
   TimeMs event_ms = 0;
 
-  // True if some claim counts the job as gone.
+  // True if the present attempt of the job is the victim of a claim.
   bool is_victim(const Job& job) const;
-  // True if an earlier attempt of the job was the victim of a claim that still waits for others. The
-  // job gives to no second claim meanwhile.
+  // True if an earlier attempt of the job is the victim of a claim that still waits for other
+  // victims. Until that claim ends, no second claim may take the job's GPUs.
   bool was_victim(const Job& job) const;
-  // True if the job was preempted since the last outside event, so that it gives to no claim.
+  // True if the job was preempted since the last outside event. No claim may then take its GPUs.
   bool has_given(const Job& job) const {
     return job.preempted_ms != 0 && job.preempted_ms >= event_ms;
   }
@@ -71,7 +72,7 @@ struct Books {
   bool has_victim(JobId job, std::uint32_t attempt, bool same) const;
 };
 
-// What a new job asks for.
+// The request of a new job.
 struct Wanted {
   std::string account;
   std::vector<std::pair<std::int64_t, std::int64_t>> groups;  // pods, and GPUs of each
@@ -91,7 +92,7 @@ class Driver {
   const Engine& engine() const { return engine_; }
   const Books& books() const { return books_; }
   TimeMs now() const { return now_; }
-  // At least 0 and below `n`.
+  // Returns a random number from 0 to n - 1.
   std::int64_t below(std::int64_t n) {
     return static_cast<std::int64_t>(random_() % static_cast<std::uint64_t>(n));
   }
@@ -100,28 +101,28 @@ class Driver {
     return some[static_cast<std::size_t>(below(std::ssize(some)))];
   }
 
-  // The cluster "main" with this policy.
+  // Sets the policy and makes the cluster "main". Call it first.
   void begin(const Policy& policy);
-  // These are all nodes from now on.
+  // Imports these nodes as all nodes of the cluster.
   void set_nodes(const std::vector<NodeSpec>& nodes);
   // False: the engine refuses the edit.
   bool set_account(const AccountSpec& spec);
   JobId submit(const Wanted& wanted);
-  // A job that waits leaves the queue.
+  // Cancels a waiting job.
   void cancel(JobId job);
-  // All pods of the job end.
+  // Ends all pods of a job in an attempt.
   void end(JobId job, Cause cause);
   void wait(DurationMs time) { now_ += time; }
-  // Ends those whose time has come, and makes passes until none is due. False: there is no end of
-  // passes.
+  // Ends the jobs whose until_ms has come, sends a tick, and runs passes until none is due. False:
+  // a pass was still due after kMostPasses passes.
   bool settle();
-  // True: some job was asked to end and has not ended, or some claim waits.
+  // True: some job was asked to end and has not ended, or there is a claim.
   bool is_busy() const;
 
  protected:
   // Called for each fact, before the books have it.
   virtual void before(const Fact& /*fact*/) {}
-  // The job is asked to give back what it holds.
+  // Called when a job is first asked to end for a claim.
   virtual void preempted(JobId /*job*/) {}
   // Called after each pass.
   virtual void after_pass() {}
@@ -154,10 +155,10 @@ class Driver {
   std::vector<Effect> opened_;
 };
 
-// Accounts, nodes, jobs and claims, for the message of a failure.
+// Returns accounts, nodes, jobs and claims as a text for the message of a failed check.
 std::string text_of(const Engine& engine, const Books& books);
 
-// The number in an environment variable.
+// Returns the number in an environment variable, or `otherwise` if it is not set.
 std::uint64_t setting(const char* name, std::uint64_t otherwise);
 
 }  // namespace subak::claim_model

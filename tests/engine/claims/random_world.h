@@ -1,6 +1,6 @@
-// Random outside events for the models of claims: arrivals, ends, edits, and nodes that are lost and
-// return. Two products, three levels of accounts.
-// Threads: none.
+// A driver (driver.h) that makes random outside events, which no preemption causes: jobs arrive or
+// end, accounts are edited, nodes are lost or return. It has two products and three levels of
+// accounts. Threads: one at a time.
 #pragma once
 
 #include <array>
@@ -11,7 +11,7 @@
 
 namespace subak::claim_model {
 
-// The worlds have these products. The first one is none.
+// The products of all worlds. The first entry means "any product".
 constexpr std::array<const char*, 3> kProducts{"", "A100", "H100"};
 constexpr DurationMs kMostGrace = 40 * kSecondMs;
 
@@ -26,11 +26,11 @@ class RandomWorld : public Driver {
   RandomWorld(std::uint64_t seed, const Size& size);
 
  protected:
-  // Perhaps one event.
+  // Makes one random event, or in a quarter of the calls none.
   void outside_event();
   void arrive();
   void end_one();
-  // True: since clear_disturbed() there was an edit, or a node was lost or returned.
+  // True if, since clear_disturbed(), there was an edit, a cancelled job, or a change of nodes.
   bool is_disturbed() const { return disturbed_; }
   void clear_disturbed() { disturbed_ = false; }
 

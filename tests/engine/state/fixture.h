@@ -1,4 +1,4 @@
-// Short functions that build jobs, nodes and accounts for tests of the state, on a small fleet.
+// A small fleet with its jobs and accounts, without an engine, for tests of engine/state.
 #pragma once
 
 #include <cstdint>
@@ -49,7 +49,7 @@ struct Small {
     return request;
   }
 
-  // An API job that waits.
+  // Makes a queued API job of the account "ml".
   Job& submit(std::uint64_t number, const GangRequest& request, TimeMs now = 0) {
     fact::JobCreated f;
     f.id = JobId(cluster, number);
@@ -60,7 +60,7 @@ struct Small {
     jobs.set_state(job, JobState::kQueued);
     return job;
   }
-  // It holds one slot a pod, GPUs from `first` on, all on one node.
+  // Starts the job: pod i holds GPU i of this node. `until`: the deadline of the holds; 0: none.
   void reserve(Job& job, NodeId on, TimeMs now, TimeMs until = 0) {
     jobs.set_state(job, JobState::kStarting);
     job.make_run();

@@ -1,4 +1,4 @@
-// A small cluster whose pods belong to workloads.
+// A fixture for tests of workloads: Kubernetes objects whose pods are several jobs.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -11,8 +11,8 @@
 
 namespace subak {
 
-// One cluster with a node of 3 GPUs, and the accounts a and b with a namespace each. A test lets pods
-// of workloads come, start and end.
+// One cluster with a node of 3 GPUs, and the accounts a and b, each with one namespace. A test lets
+// pods of workloads come, start and end.
 class ReplicasTest : public ::testing::Test {
  protected:
   ReplicasTest() {
@@ -46,7 +46,7 @@ class ReplicasTest : public ::testing::Test {
     if (!workload.empty()) pod.owners.workload = {"Deployment", workload, "uid-" + workload};
     return pod;
   }
-  // A gated pod of the workload in the namespace comes.
+  // Reports a new gated pod with one GPU. `workload`: the name of its Deployment; empty: none.
   void see(const std::string& ns, const std::string& name, const std::string& workload) {
     apply(in::PodSeen{"k8s", record(ns, name, workload)});
   }

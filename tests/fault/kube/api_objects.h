@@ -1,6 +1,6 @@
-// The objects of a simulated API server as JSON, with a version for each change, and its answers to
-// calls and watches. It does not check schemas. Patches, preconditions and pages work as in the
-// real API server. It makes no faults by itself (fake_api.h does).
+// The objects of a simulated API server as JSON, its answers to calls, and the changes for watches.
+// It checks no schemas. Patches, preconditions and pages work as in the real API server. It makes
+// no faults by itself: fake_api.h makes those of the connection. A test can plant the faults below.
 // Threads: one at a time.
 #pragma once
 
@@ -25,9 +25,9 @@ inline constexpr const char* kNodesOf = "/api/v1/nodes";
 inline constexpr const char* kJobs = "/apis/batch/v1/jobs";
 
 using Keys = std::initializer_list<const char*>;
-// What is at these keys; nullptr: nothing.
+// Returns the value at this path of keys; nullptr: there is none.
 const json_out::value* find_at(const Object& object, Keys keys);
-// The text there; empty: none.
+// Returns the text at this path; empty: there is no text.
 std::string text_at(const Object& object, Keys keys);
 std::string text_at(const json_out::value& value, Keys keys);
 
@@ -35,40 +35,40 @@ class ApiObjects {
  public:
   struct Change {
     std::uint64_t version = 0;
-    std::string collection, line;  // of a watch
+    std::string collection, line;  // `line`: the event as a watch sends it
   };
   struct Answered {
     int code = 200;
     std::string body;
   };
   using Objects = std::map<std::string, Object>;  // by "namespace/name"
-  // A write of a caller that is about to be made: the object before and after it.
+  // Called before a PATCH takes effect, with the object before and after it.
   using Wrote =
       std::function<void(const std::string& collection, const Object& before, const Object& after)>;
-  // An eviction; true: the pod may go.
+  // Called for an eviction of a pod, "namespace/name". It must end the pod.
   using Evict = std::function<void(const std::string& key)>;
-  // A caller makes an object, or asks for its deletion.
+  // Called after a POST made an object, or before a DELETE removes one.
   using Made = std::function<void(const std::string& collection, const Object& object)>;
 
   Answered serve(const KubeCall& call);
-  // Planted: a mark on a pod that is to be kept closed is answered as if it had been made.
+  // Planted: a patch that marks a pod as kept closed is answered, but not carried out.
   bool forgets_marks = false;
   Wrote wrote;
   Evict evict;
   Made made = nullptr, deleting = nullptr;
-  // Planted: a deletion is answered as if it had been done, and what was made is lost at once.
+  // Planted: a DELETE is answered, but not carried out; an object of a POST is lost at once.
   bool forgets_deletions = false, loses_made = false;
-  // The call that is served has no caller any more.
+  // True while serve() carries out a call whose caller is gone.
   bool is_late = false;
 
-  // --- for the cluster itself
+  // --- for the simulated cluster, which changes objects without calls
   Objects& all(const std::string& collection) { return objects_[collection]; }
   Object* find(const std::string& collection, const std::string& key);
-  // Gives it uid (if it has none) and version.
+  // Adds the object with a new uid, and a new version. Returns the uid.
   std::string create(const std::string& collection, Object object);
   void changed(const std::string& collection, const std::string& key);
   void remove(const std::string& collection, const std::string& key);
-  // As by a DELETE: what has finalizers stays, with the mark that it is going.
+  // Deletes as a DELETE does: an object with finalizers stays, with a deletionTimestamp.
   void mark_deleted(const std::string& collection, const std::string& key);
 
   // --- for watches
@@ -88,13 +88,13 @@ class ApiObjects {
 
   std::map<std::string, Objects> objects_;
   std::vector<Change> changes_;
-  std::map<std::string, std::vector<std::string>> pages_;  // by token: what is still to come
+  std::map<std::string, std::vector<std::string>> pages_;  // by token: objects of later pages
   std::uint64_t version_ = 1, oldest_ = 0, serial_ = 0;
 };
 
-// The object without what people read of a pod that waits (the annotation that says so, and our
-// condition), without the mark of one that is kept closed and without its version; and without anything that
-// an edge may write.
+// without_words() returns the object without its version, without the edge's texts for people (an
+// annotation and a condition), and without the mark that keeps a pod closed. without_ours() also
+// removes all other fields that an edge may write.
 Object without_words(Object object);
 Object without_ours(Object object);
 

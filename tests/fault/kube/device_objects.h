@@ -20,7 +20,7 @@ inline constexpr const char* kDomainsOf = "/apis/resource.nvidia.com/v1beta1/com
 
 inline constexpr const char* kGpuClass = "gpu.nvidia.com";
 inline constexpr const char* kMigClass = "mig.nvidia.com";
-inline constexpr const char* kLateClass = "late.example.com";  // made late, or never
+inline constexpr const char* kLateClass = "late.example.com";  // is made late, or never
 inline constexpr const char* kChannelClassOf = "compute-domain-default-channel.nvidia.com";
 inline constexpr const char* kChannelDriverOf = "compute-domain.nvidia.com";
 inline constexpr const char* kDomainUidLabel = "resource.nvidia.com/computeDomain";
@@ -31,11 +31,11 @@ inline constexpr const char* kProfile = "1g.10gb";
 inline constexpr const char* kProduct = "NVIDIA H100 80GB HBM3";
 inline constexpr int kSlicesOfCard = 7;
 
-// A selector that no reader of the documented forms understands.
+// A valid CEL selector of a form that Subak does not read, so it cannot know the devices.
 inline constexpr const char* kOddSelector =
     "device.attributes['gpu.nvidia.com'].uuid.matches('^GPU-.*')";
 
-// A card, or a slice of one.
+// A GPU ("card"), or a MIG slice of it.
 struct DeviceId {
   int card = 0, slice = -1;  // -1: the whole card
   std::string name() const {
@@ -80,7 +80,7 @@ inline Object device_class(const std::string& name, const std::string& selector)
                            json_out::array{Object{{"cel", Object{{"expression", selector}}}}}}}}};
 }
 
-// `spec` of a claim.
+// Returns the `spec` of a ResourceClaim for `count` devices of the class `of`.
 inline Object claim_spec(const std::string& of, std::int64_t count,
                          const char* selector = nullptr) {
   Object exactly{{"deviceClassName", of}, {"count", count}};
@@ -105,12 +105,12 @@ inline std::string key_of(const Object& object) {
 }
 inline std::string uid_of(const Object& object) { return text_at(object, {"metadata", "uid"}); }
 
-// The first request of a claim's `spec`.
+// Returns the first request in the `spec` of a ResourceClaim.
 inline const Object& request_of(const json_out::value& spec) {
   return spec.at("devices").at("requests").at(0).at("exactly").as_object();
 }
 
-// One entry of spec.resourceClaims.
+// One entry of a pod's spec.resourceClaims: `claim` or `from_template` is set.
 struct ClaimRef {
   std::string name, claim, from_template;
 };

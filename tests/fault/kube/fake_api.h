@@ -1,6 +1,6 @@
-// A faulty connection to the simulated API server; the seed chooses the faults. Calls are answered
-// late, in another order, wrongly or never, whether they took effect or not. Watches fall behind,
-// repeat events, break, end, or begin too late.
+// A faulty connection between the edge and the simulated API server; the seed chooses the faults.
+// An answer may come late, in another order, wrong or never, and the call may have taken effect or
+// not. Watches fall behind, repeat events, break, end, or begin from a version that is too old.
 // Threads: one at a time.
 #pragma once
 
@@ -18,34 +18,35 @@
 
 namespace subak::fault {
 
-// What is wrong with the way to the API server.
+// The faults of the connection. Each that is true happens at random.
 struct ApiFaults {
-  bool errors = false;      // 409, 422, 429, 500, 504 instead of being done
-  bool lost = false;        // done or not or later, and no answer
+  bool errors = false;      // calls end with 403, 409, 422, 429, 500 or 504
+  bool lost = false;        // calls get no answer; they are done, done later, or never done
   bool late = false;        // answers come late and in another order
-  bool cuts = false;        // watches end, in order or in the middle
+  bool cuts = false;        // watches end, between two lines or within a line
   bool behind = false;      // watches bring nothing for a while
   bool repeats = false;     // events come twice
-  bool expires = false;     // versions are too old to go on from
-  bool no_streams = false;  // lists come in pages
-  bool refuses = false;     // 401 for a while
-  bool protects = false;    // nothing may be ended for a while: a disruption budget, a webhook
+  bool expires = false;     // watches end because their version is too old
+  bool no_streams = false;  // a watch cannot begin with a list, so lists come in pages
+  bool refuses = false;     // all calls get 401 for a while
+  bool protects = false;    // no pod may be ended for a while, as by a PodDisruptionBudget
 };
 
-// What the connections of one cluster share; outlives them.
+// The API server of one cluster, which all connections share. It must outlive them.
 struct ApiServer {
   ApiObjects objects;
   ApiFaults faults;
-  bool refusing = false;        // nobody is let in
-  bool protecting = false;      // no pod is evicted, no Job suspended
-  std::size_t starts_told = 0;  // writes with the words of an expected start
-  std::size_t marks = 0;        // writes that mark a pod which is kept closed
-  // The writes that let a pod go and were not refused, by the pod's path: each with the node, and with the
-  // version of the pod for which it was made.
+  bool refusing = false;        // every call gets 401
+  bool protecting = false;      // evictions and suspensions of Jobs are refused
+  std::size_t starts_told = 0;  // writes with a text about an expected start
+  std::size_t marks = 0;        // writes that mark a pod as kept closed
+  // The sent patches that open a pod's gate, by the path of the pod. A refused patch is removed.
+  // Each has the node to which the pod may go, and the pod's version for which the patch was made.
   std::map<std::string, std::set<std::pair<std::string, std::string>>> let_go{};
-  // A write that lets the pod go to this node may still come: the pod has the version for which it was made.
+  // True if such a patch, for this node and the present version of the pod, may still take effect.
+  // `pod`: "namespace/name".
   bool may_let_go(const std::string& pod, const std::string& node);
-  // Writes that nobody waits for, as their caller is gone or has given up: on the way, and still to be done.
+  // Writes on their way whose caller is gone or has given up. The world carries them out later.
   std::deque<KubeCall> orphans{};
 };
 
@@ -60,7 +61,7 @@ class FakeApi final : public KubeApi {
   void turn(DurationMs most) override;
   void wake() override {}
 
-  // The API server does the next call. False: there is none.
+  // Lets the API server handle the next call, perhaps with a fault. False: there is no call.
   bool serve();
   bool idle() const { return calls_.empty() && answers_.empty(); }
 
@@ -81,8 +82,8 @@ class FakeApi final : public KubeApi {
     Ended ended;
     WatchStream stream;
     bool lists = false, begun = false, stopped = false;
-    std::uint64_t from = 0;  // version after which it goes on
-    std::size_t next = 0;    // into the changes
+    std::uint64_t from = 0;  // the last version whose changes it has
+    std::size_t next = 0;    // an index into ApiObjects::changes()
     std::deque<std::string> lines{};
   };
   Ready decide(Call& call);

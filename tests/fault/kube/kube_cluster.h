@@ -1,5 +1,6 @@
-// The simulated cluster behind the API server: scheduler, kubelets, a Job controller and people. It
-// knows what really happened to each pod, and checks what Subak may never do to a pod.
+// The simulated cluster behind the API server of a fault world (kube_world.h): scheduler, kubelets,
+// a Job controller and people. It records what really happened to each pod. It is also a judge: it
+// reports each write of the edge that Subak must never make (kube_cluster_judge.cc).
 // Threads: one at a time.
 #pragma once
 
@@ -20,11 +21,12 @@ namespace subak::fault {
 
 class NvidiaParts;
 
-// How pods ask for their GPUs. kGpus, kSlices: resources of the device plugin. kTemplate, kMig,
-// kLateClass: a claim from a template, for GPUs, MIG slices, or a class that comes late. kClaim: a
-// claim of its own for each pod. kShared: one claim for all pods of the Job. kResource: a class as
-// an extended resource. kDomain: GPUs of the plugin, and a ComputeDomain. kNever: a claim that
-// nobody can know.
+// How the pods of a Job ask for their GPUs. "Claim" means a ResourceClaim here.
+// kGpus, kSlices: resources of the device plugin. kTemplate, kMig, kLateClass: a claim from a
+// template, for GPUs, for MIG slices, or of a device class that is made late. kClaim: one claim for
+// each pod, made by the user. kShared: one claim for all pods of the Job. kResource: a device class
+// as an extended resource. kDomain: GPUs of the plugin, and a ComputeDomain. kNever: a claim whose
+// devices no edge can know, so Subak must never start the pod.
 enum class Ask : std::uint8_t {
   kGpus,
   kSlices,
@@ -39,20 +41,20 @@ enum class Ask : std::uint8_t {
 };
 bool is_slice(Ask ask);
 
-// A pod as it really was, by its uid.
+// What really happened to one pod.
 struct KubePod {
-  std::string key, job;  // of its Job, by key; empty: nobody makes it anew
+  std::string key, job;  // "namespace/name" of pod and Job; `job` empty: it has no Job
   std::int64_t gpus = 0;
   Ask ask = Ask::kGpus;
-  bool queued = false;                // had our gate once
-  bool foreign = false;               // has a gate of others
-  bool released = false;              // we opened it
-  std::string promised;               // the node that we let it go to
+  bool queued = false;                // it had Subak's gate once
+  bool foreign = false;               // it has a gate of another program
+  bool released = false;              // the edge has opened its gate
+  std::string promised;               // the node that the edge named when it opened the gate
   std::string node;                   // where it was bound
-  TimeMs bound_ms = 0, ended_ms = 0;  // whole seconds
-  bool late = false;      // let go for a place that the core had given up, or gave up since
-  bool seen_end = false;  // its end stood in the object; else it vanished
-  bool gone = false;      // there is no such object any more
+  TimeMs bound_ms = 0, ended_ms = 0;  // in whole seconds, as in objects
+  bool late = false;                  // its gate was opened for a hold that is released
+  bool seen_end = false;              // an object showed its end; else the pod vanished
+  bool gone = false;                  // the object no longer exists
 };
 
 struct KubeJob {
@@ -66,7 +68,7 @@ struct KubeJob {
   bool finished = false;
 };
 
-// A place that the core has, or had, given to a pod.
+// A hold that the engine gives or gave to a pod.
 struct CorePlace {
   std::string node;
   std::uint64_t gpu_mask = 0;
@@ -75,46 +77,50 @@ struct CorePlace {
   }
 };
 
-// What a world's cluster has beside what goes well.
+// The troubles of a world's cluster. Each that is true happens at random.
 struct KubeTroubles {
-  bool nodes = false;    // come, go, are cordoned, fall silent
-  bool people = false;   // delete pods, suspend Jobs, take gates away
-  bool rejects = false;  // kubelets turn pods away, the scheduler finds no way
-  bool others = false;   // pods that we do not manage
+  bool nodes = false;    // nodes come, go, are cordoned, are not ready
+  bool people = false;   // people delete pods, suspend Jobs, remove gates
+  bool rejects = false;  // kubelets reject pods, the scheduler finds no node
+  bool others = false;   // there are pods that Subak does not manage
   bool vanish = false;   // pods are deleted by force
 };
 
 class KubeCluster {
  public:
-  // `nvidia`: with claims, ComputeDomains and MIG Manager.
+  // `nvidia`: the cluster also has ResourceClaims, ComputeDomains and MIG Manager.
   KubeCluster(ApiServer& server, sim::Rng& rng, bool nvidia = false);
 
   TimeMs now;
   KubeTroubles troubles;
-  // Where the core has put this pod; nothing: nowhere.
+  // The world sets the next three functions. Returns the pod's hold; nullopt: it has none.
   std::function<std::optional<CorePlace>(const std::string& uid)> place_of;
-  // Says what was taken back up to now.
+  // Makes the world call taken_back() for each hold that the engine has released since the last
+  // call.
   std::function<void()> note_places;
-  // The newest attempt of the pod's job, "1-42/3"; empty: the core has no such job any more.
+  // Returns the newest attempt of the pod's job, such as "1-42/3"; empty: there is no such job.
   std::function<std::string(const std::string& uid)> attempt_of;
-  // The core has taken back this place of a pod, whose gate was closed as far as it knew, of this attempt:
-  // it is nobody else's until the pod has the mark.
+  // Records that the engine has released this hold of a pod of this attempt, although a patch that
+  // opens the gate may be on its way. No other pod may use the hold before the pod has the mark
+  // that keeps it closed.
   void taken_back(const std::string& uid, const CorePlace& place, const std::string& attempt);
-  // Something happens by itself.
+  // Makes one random event of the cluster.
   void act();
-  // Holds may have ended: who is on the way to one goes where the core has not put it any more.
+  // Call it after holds may have ended. Sets KubePod::late of each pod whose gate was opened for a
+  // hold that has ended.
   void note_late();
-  // No troubles any more: nodes are well, people let everything go on.
+  // Ends all troubles: nodes are ready, and people resume Jobs and open other gates.
   void heal();
-  // Everything that can go on does.
+  // Lets each controller, the scheduler and each kubelet do its next step.
   void progress();
-  // People delete what cannot go on: gangs of which some pods have succeeded already.
+  // Deletes, as people would, Jobs that cannot complete: gangs of which some pods have succeeded,
+  // and Jobs with Ask::kNever.
   void give_up();
-  // What is not at its end; empty: nothing.
+  // Returns the pods and Jobs that have not finished, as a text; empty: there are none.
   std::string unfinished() const;
   const std::map<std::string, KubePod>& pods() const { return pods_; }
   std::vector<std::string> complaints() const;
-  // nullptr: the cluster has none of them.
+  // nullptr: the cluster has no parts of NVIDIA.
   NvidiaParts* nvidia() { return nvidia_.get(); }
   bool some_ran() const {
     return std::any_of(pods_.begin(), pods_.end(),
@@ -160,10 +166,10 @@ class KubeCluster {
     CorePlace place;
     std::string attempt;
   };
-  std::map<std::string, TakenBack> taken_back_;  // by uid of the pod that had it
+  std::map<std::string, TakenBack> taken_back_;  // by uid of the pod that had the hold
   std::vector<std::string> complaints_;
   std::uint64_t serial_ = 0;
-  std::shared_ptr<NvidiaParts> nvidia_;  // nullptr: there are none
+  std::shared_ptr<NvidiaParts> nvidia_;  // nullptr: the cluster has none
   std::size_t nodes_ = 0;
 };
 

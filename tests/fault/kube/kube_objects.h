@@ -1,4 +1,4 @@
-// Reads the fields of a simulated cluster's pods, nodes and Jobs.
+// Reads fields of pods, nodes and Jobs of a fault world's API server (api_objects.h).
 // Threads: one at a time.
 #pragma once
 
@@ -31,7 +31,7 @@ inline bool has_gate(const Object& pod, bool ours) {
       [&](const json_out::value& gate) { return (text_at(gate, {"name"}) == kGate) == ours; });
 }
 
-// The node that its affinity names; empty: any.
+// Returns the node to which its affinity pins the pod; empty: any node.
 inline std::string pin_of(const Object& pod) {
   const json_out::value* const terms =
       find_at(pod, {"spec", "affinity", "nodeAffinity",

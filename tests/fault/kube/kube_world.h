@@ -1,8 +1,7 @@
 // A fault world with the service's own edge (docs/design/0011-fault-simulation.md). One thread runs
-// the real runtime, follower and edge in steps. Store, clock and API server are simulated, and one
-// seed determines all random choices. In the first part faults occur; in the second part there are
-// none, and at its end everything must be right.
-// Threads: one at a time.
+// the real runtime, follower and edge in steps. Store, clock, API server and cluster are simulated,
+// and one seed determines all random choices. In the first part faults occur. In the second part
+// there are none, and at its end all jobs must have finished and the ledger must be right.
 #pragma once
 
 #include <map>
@@ -26,11 +25,11 @@ namespace subak::fault {
 struct KubeWorldOptions {
   std::uint64_t seed = 1;
   bool trace = false;
-  // Planted: ApiObjects::forgets_marks.
+  // Plants the mistake ApiObjects::forgets_marks, which a judge must find.
   bool forgets_marks = false;
-  // The policy takes GPUs back, and one account has a quota.
+  // True: the policy has `reclaim: on`, and one account has a quota.
   bool reclaims = false;
-  // The cluster has claims, ComputeDomains and MIG Manager.
+  // True: the cluster also has ResourceClaims, ComputeDomains and MIG Manager.
   bool nvidia = false;
   Plant plant = Plant::kNothing;
 };
@@ -38,11 +37,12 @@ struct KubeWorldOptions {
 class KubeWorld {
  public:
   explicit KubeWorld(KubeWorldOptions options);
-  // Until all is over or something is wrong. Empty: nothing is.
+  // Runs the world to its end, or to the first mistake. Returns the mistakes; empty: none.
   std::vector<std::string> run();
   const std::string& faults() const { return faults_; }
   const FaultStore& store() const { return store_; }
-  // Words to people that named an expected start.
+  // The number of writes with a text about an expected start, and of marks on pods that are kept
+  // closed.
   std::size_t starts_told() const { return server_.starts_told; }
   std::size_t marks() const { return server_.marks; }  // of pods that are kept closed
   NvidiaParts* nvidia() { return cluster_.nvidia(); }
@@ -80,7 +80,7 @@ class KubeWorld {
 
   const KubeWorldOptions options_;
   sim::Rng rng_;
-  sim::Rng spoils_;  // dice of its own: the worlds of before it are what they were
+  sim::Rng spoils_;  // numbers of its own, so that older worlds stay the same
   std::string faults_;
   bool crashes_ = false, slow_store_ = false, failing_store_ = false, clock_jumps_ = false;
   bool edits_ = false;
@@ -89,13 +89,13 @@ class KubeWorld {
   FaultStore store_;
   Judge judge_;
   ApiServer server_;
-  ApiFaults server_faults_;  // that it had before it was healed
+  ApiFaults server_faults_;  // as drawn, before heal() ends them
   KubeCluster cluster_;
   struct Held {
     CorePlace place;
     std::string attempt;  // "1-42/3"
   };
-  std::map<std::string, Held> held_;  // by uid: who is on the way, gate closed, as far as is known
+  std::map<std::string, Held> held_;  // by uid: holds of pods whose gate is closed
   std::unique_ptr<Runtime> runtime_;
   std::unique_ptr<Follower> follower_;
   FakeApi* api_ = nullptr;  // the edge's

@@ -1,5 +1,5 @@
-// NVIDIA's parts of a simulated cluster, and the pods that use them: devices, ResourceClaims,
-// ComputeDomains and MIG slices. Also has the judge of what the edge does with such pods.
+// NVIDIA's parts of a simulated cluster: devices, ResourceClaims, ComputeDomains and MIG slices,
+// and the pods that use them. Also a judge of what the edge does with such pods.
 // Threads: one at a time.
 #pragma once
 
@@ -31,35 +31,35 @@ class NvidiaParts {
   PlayedClaims& claims() { return claims_; }
   PlayedDomains& domains() { return domains_; }
 
-  // Draws what the pods of a new Job ask for, and makes what they refer to, now or later.
+  // Draws KubeJob::ask of a new Job, and makes the objects that its pods refer to, now or later.
   void plan(const std::string& name, KubeJob& job);
-  // The same for a pod that nobody manages.
+  // Does the same for a pod that Subak does not manage, and adds the request to it.
   void plan_other(const std::string& name, KubeJob& alone, Object& pod);
-  // Adds that to the object of a pod, which has its labels already.
+  // Adds the request of the Job's pods to the object of a pod, which must have its labels.
   static void add(const KubeJob& job, const std::string& job_name, std::uint32_t rank, Object& pod);
 
-  // The scheduler and the kubelet.
+  // For the scheduler and the kubelet: is there room, the pod is bound, the pod has ended.
   bool has_room(const Object& pod, const KubePod& mine, const std::string& node) const;
   void bound(const Object& pod, const KubePod& mine, const std::string& node);
   void ended(const std::string& uid) { devices_.give_back(uid); }
 
-  // Something happens by itself. `people`: also what people do.
+  // Makes one random event. `people`: also events that people cause.
   void act(bool people);
-  // Everything that has begun goes on.
+  // Continues everything that has begun by one step.
   void progress();
-  // What is wrong while nothing is on its way; empty: nothing is.
+  // Returns the mistakes of wrong_nodes() and wrong_payers(); empty: none.
   std::vector<std::string> wrong_with(const Engine& engine) const;
   void heal();
   std::string unfinished() const;
 
   // --- the judge
-  // The edge opens the gate of a pod. Empty: it may.
+  // Returns why the edge may not open the gate of this pod; empty: it may.
   std::string wrong_release(const Object& pod, const KubePod& mine) const;
-  // Pods whose gate people have taken away before there was a ComputeDomain: they get no node.
+  // Pods with a ComputeDomain whose gate people removed, and that have no node: they wait for ever.
   std::vector<std::string> lost(const std::map<std::string, KubePod>& pods) const;
-  // The edge deletes a ComputeDomain that these pods of the cluster may use.
+  // Call it when the edge deletes a ComputeDomain. It is a mistake while pods with it run.
   void deleting(const Object& domain, const std::map<std::string, KubePod>& pods);
-  // What those that were let go to a node ask for together is more than it has; empty: it is not.
+  // Returns why these pods, whose gates the edge opened for the node, exceed it; empty: they fit.
   std::string overfull(const std::string& node,
                        const std::vector<std::pair<std::string, const KubePod*>>& pods) const;
   std::vector<std::string> complaints() const;
@@ -76,25 +76,25 @@ class NvidiaParts {
   std::vector<std::string> complaints_;
 };
 
-// Calls `take` with each row of the ledger that charges time on a node, and with the uid of its pod.
+// Calls `take` with the pod's uid for each ledger row of GPUs that a pod used.
 void each_charge(const std::vector<Fact>& facts,
                  const std::function<void(const std::string& uid, const LedgerRow& row)>& take);
 
-// These return what is wrong; empty: nothing is. The first two are for a moment in which nothing
-// is on its way.
-// Each node has the devices that it offers, and is closed while MIG Manager changes it.
+// The next functions return mistakes; empty: none. Call the first two only while no event is on its
+// way to the engine. wrong_nodes(): each node of the engine must have the devices that it offers,
+// and must be closed while MIG Manager changes it.
 std::vector<std::string> wrong_nodes(const Engine& engine, const PlayedDevices& devices);
-// One pod of each claim in use pays for it, and pays all of it. `lives`: the pod with this uid runs.
+// The pods of each used ResourceClaim must pay for it once. `lives`: true if this uid's pod runs.
 std::vector<std::string> wrong_payers(const Engine& engine, const std::vector<ClaimStay>& stays,
                                       const std::function<bool(const std::string& uid)>& lives);
-// No claim was charged for more than the time in which it had its devices, to the API's second.
-// `end_was_seen`: true if an object states when the pod with this uid ended. A claim of a pod whose end
-// no object states is not checked, because Subak cannot know the time.
+// No ResourceClaim may be charged for more than the time in which it had devices, up to one second
+// for each pod. `end_was_seen`: true if an object showed when this uid's pod ended. A claim is not
+// checked if it is false for a pod, because Subak cannot know the end.
 std::vector<std::string> charged_too_much(
     const std::vector<Fact>& facts, const std::vector<ClaimStay>& stays,
     const std::function<bool(const std::string& uid)>& end_was_seen);
 
-// The ComputeDomain that a pod asks for, "ns/name"; empty: none.
+// Returns the ComputeDomain that a pod asks for, as "ns/name"; empty: none.
 std::string domain_of(const Object& pod);
 
 }  // namespace subak::fault

@@ -1,8 +1,8 @@
-// A random world of pods with owners of every kind. It runs the edge's cache and plan of writes
-// against an engine, with a simulated controller and kubelet, without the runtime and a store. The
-// world checks each write of the edge: which pods the write ends, and why. After each turn, every
-// pod that waits behind Subak's gate must have a reason.
-// Threads: one at a time.
+// A random world of pods with owners of every kind, such as Jobs, JobSets and LeaderWorkerSets.
+// It runs the real cache and plan of writes of the edge with an engine, but without the runtime
+// and a store; controllers and kubelet are simulated. It checks which pods each write of the
+// edge ends, and why. After each turn, each pod that waits behind Subak's gate must have a
+// reason.
 #pragma once
 
 #include <cstdint>
@@ -20,8 +20,8 @@ namespace subak::fault {
 
 enum class Made : std::uint8_t {
   kSweep,         // Indexed Job with backoffLimitPerIndex
-  kInferred,      // Indexed Job that says nothing of a gang
-  kSuccess,       // the same with a successPolicy
+  kInferred,      // Indexed Job that does not say whether it is a gang
+  kSuccess,       // as kInferred, with a successPolicy
   kDeclared,      // Indexed Job with gang-size
   kElastic,       // Job
   kJobSet,        // restarts as a whole
@@ -33,10 +33,10 @@ enum class Made : std::uint8_t {
   kFast,          // Kueue pod group with fast admission
   kRay,           // with gang-size
   kTraining,      // PyTorchJob with gang-size
-  kUnsized,       // PyTorchJob without, whose object is never seen
-  kOperator,      // PyTorchJob whose object says the size
-  kEnough,        // the same with minAvailable: the others start by themselves
-  kAutoscaled,    // RayCluster: the head and a worker, the others start by themselves
+  kUnsized,       // PyTorchJob without gang-size, whose object is never seen
+  kOperator,      // PyTorchJob whose object has the size
+  kEnough,        // as kOperator, with minAvailable: further pods start alone
+  kAutoscaled,    // RayCluster: head and one worker; further workers start alone
   kGroup,         // ReplicaSet whose pods name a PodGroup
   kMarked,        // Deployment with a coscheduling label and no size
   kDeployment,
@@ -45,13 +45,13 @@ inline constexpr std::size_t kMadeKinds = 21;
 
 class OwnerWorld {
  public:
-  // `obeys`: false plants a fault: what is only inferred is treated as declared.
+  // `obeys`: false plants a mistake: the edge treats inferred gangs as declared gangs.
   OwnerWorld(std::uint64_t seed, std::size_t owners, bool obeys = true);
-  // Plays so many steps. What went wrong; empty: nothing.
+  // Runs this many steps. Returns the mistakes; empty: none.
   std::vector<std::string> run(std::size_t steps);
-  std::size_t ended_by_us() const { return ended_by_us_; }  // running pods, all with a cause
+  std::size_t ended_by_us() const { return ended_by_us_; }  // running pods that Subak ended
   std::size_t ran() const { return ran_; }
-  std::size_t held() const { return held_; }  // looks at a gated pod that had a reason
+  std::size_t held() const { return held_; }  // checks of a gated pod with a reason
 
  private:
   struct Pod {
@@ -60,14 +60,14 @@ class OwnerWorld {
     std::uint32_t index = 0;
     bool gated = true, going = false;
     std::string pin, node, phase = "Pending", mark;
-    std::uint32_t failures = 0;  // of its index, before it
-    bool stuck = false;          // the scheduler leaves it alone
+    std::uint32_t failures = 0;  // of earlier pods of its index
+    bool stuck = false;          // the scheduler never binds it
   };
   struct Owner {
     Made made = Made::kElastic;
-    std::string name, uid, job_uid;  // job_uid: of the Job that a JobSet makes
+    std::string name, uid, job_uid;  // job_uid: of a JobSet's Job
     std::uint32_t size = 1, stated = 0;
-    std::uint32_t least = 0;  // pods that are enough, as its object says; 0: all
+    std::uint32_t least = 0;  // the object's minimum of pods; 0: all
     std::set<std::uint32_t> succeeded, failed;
     std::map<std::uint32_t, std::uint32_t> failures;
     bool suspended = false, over = false, lost = false;

@@ -1,5 +1,5 @@
-// Simulates Kubernetes' controller of ResourceClaims, and the part of kube-scheduler that gives
-// devices to ResourceClaims.
+// Plays Kubernetes' controller of ResourceClaims, and the part of kube-scheduler that gives devices
+// to them, in a fault world (kube_world.h). "Claim" means a ResourceClaim in this file.
 // Threads: one at a time.
 #pragma once
 
@@ -17,13 +17,14 @@
 
 namespace subak::fault {
 
-// A time in which a claim had devices, for the judge.
+// An interval in which a claim had devices. The judge compares it with the charged GPU time
+// (nvidia_judge.cc).
 struct ClaimStay {
   std::string claim;
   MilliGpu milligpu = 0;
-  TimeMs since_ms = 0, until_ms = 0;  // until_ms 0: still
+  TimeMs since_ms = 0, until_ms = 0;  // `until_ms` 0: it has them still
   std::set<std::string> pods;         // uids of all pods that used it
-  bool known = true;                  // false: no edge can know what it requests
+  bool known = true;                  // false: no edge can know its devices
 };
 
 class PlayedClaims {
@@ -31,28 +32,32 @@ class PlayedClaims {
   PlayedClaims(ApiObjects& objects, PlayedDevices& devices, sim::Rng& rng, const TimeMs& now)
       : objects_(objects), devices_(devices), rng_(rng), now_(now) {}
 
-  // True if all claims of the pod exist and can have their devices on this node.
+  // True if all claims of the pod exist, and have or can get their devices on this node.
   bool fits(const Object& pod, const std::string& node) const;
-  // The scheduler binds the pod to this node, where it fits.
+  // Gives the pod's claims their devices on this node, as the scheduler does when it binds the pod.
+  // fits() must be true.
   void reserve(const Object& pod, const std::string& node);
-  // The controller makes the claims of a pod without gates from their templates.
+  // Makes the claims of this pod from their templates, if the pod has no gate, as the controller
+  // does. `key`: "namespace/name" of the pod.
   void control_pod(const std::string& key);
-  // The controller takes out pods that are gone, and what nobody uses any more. False: there is
-  // nothing to do.
+  // Lets the controller look at each claim once. It removes users that are gone, takes devices back
+  // from claims without users, and deletes claims of pods that are gone. False: nothing changed.
   bool control();
-  // People delete a claim that they have made, and may make it again.
+  // Deletes, as people would, one claim that a user made. It is made again later.
   void delete_some();
-  // An object that comes later.
+  // Plans an object that make_late() makes.
   void make_later(const std::string& collection, Object object) {
     later_.emplace_back(collection, std::move(object));
   }
-  // One of them, or all, come.
+  // Makes the first planned object, or all of them. An object whose name is still in use stays
+  // planned.
   void make_late(bool all);
-  // All stays that have begun.
+  // Returns all intervals that have begun.
   const std::vector<ClaimStay>& stays() const { return stays_; }
-  // A claim of the pod has its devices on another node, so the pod takes none of this one.
+  // True if a claim of the pod has its devices on another node. The pod then takes no devices of
+  // this node.
   bool has_devices_off(const Object& pod, const std::string& node) const;
-  // What is left; empty: nothing.
+  // Returns the claims that still have devices, as a text; empty: none has.
   std::string unfinished() const;
 
  private:
@@ -69,21 +74,21 @@ class PlayedClaims {
   void end_stay(const std::string& key);
   bool lives(const std::string& key, const std::string& uid) const;
   bool settle(const std::string& key);
-  // The claims of a pod by key; an empty one: it does not exist yet.
+  // Returns the keys of the pod's claims. A key is empty if the claim does not exist yet.
   std::vector<std::string> claims_of(const Object& pod) const;
 
   ApiObjects& objects_;
   PlayedDevices& devices_;
   sim::Rng& rng_;
   const TimeMs& now_;
-  std::map<std::string, std::string> nodes_;    // by claim with devices
-  std::map<std::string, std::size_t> present_;  // its stay, by claim
+  std::map<std::string, std::string> nodes_;    // by claim with devices: their node
+  std::map<std::string, std::size_t> present_;  // by claim: the index in stays_
   std::vector<ClaimStay> stays_;
   std::deque<std::pair<std::string, Object>> later_;
   std::uint64_t serial_ = 0;
 };
 
-// The devices of a class that the pod requests as a resource.
+// Returns how many devices of a class the pod requests as an extended resource; 0: none.
 std::size_t class_requests(const Object& pod);
 
 }  // namespace subak::fault

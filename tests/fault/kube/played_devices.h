@@ -1,6 +1,6 @@
-// Simulates the GPUs of nodes: whether a node offers them by the device plugin or by ResourceSlices
-// of a DRA driver, how MIG Manager cuts them, and which pod has which device.
-// Threads: one at a time.
+// Plays the GPUs of nodes in a fault world (kube_world.h). A node offers them by the device plugin,
+// or by ResourceSlices of a DRA driver. MIG Manager may cut them into slices. Also records which
+// pod or ResourceClaim has which device.
 #pragma once
 
 #include <array>
@@ -16,21 +16,22 @@
 
 namespace subak::fault {
 
-// What is wrong on purpose, so that a judge must say so.
+// A deliberate mistake of the simulated cluster. Tests check that the judges find it.
 enum class Plant : std::uint8_t {
   kNothing,
-  kGivesTwice,       // the scheduler gives a device that a claim has
+  kGivesTwice,       // the scheduler gives a device to two holders
   kDoublesPool,      // a driver publishes each device in two pools
-  kLosesTemplate,    // the template of a ComputeDomain vanishes, and no watch says so
+  kLosesTemplate,    // a ComputeDomain's template vanishes without an event
   kForgetsDeletion,  // the API server deletes no ComputeDomain
   kLosesDomain,      // the API server loses the ComputeDomains that it made
-  kHidesMig,         // nodes do not say what MIG Manager does
+  kHidesMig,         // nodes lack the labels of MIG Manager
 };
 
 enum class Offer : std::uint8_t { kNothing, kPlugin, kClaims };
 
-// What MIG Manager does to a node. kAsked: the label names another configuration, and MIG Manager
-// has not begun. kLabelled: the state is success, and the kubelet still reports what was before.
+// How far MIG Manager is with a change of a node. kAsked: the label names another configuration,
+// and MIG Manager has not begun. kLabelled: its state is success, but the kubelet still reports the
+// devices of before.
 enum class MigStep : std::uint8_t { kDone, kAsked, kPending, kRebooting, kLabelled, kFailed };
 
 class PlayedDevices {
@@ -39,45 +40,46 @@ class PlayedDevices {
 
   PlayedDevices(ApiObjects& objects, sim::Rng& rng);
 
-  // The name of the node with this number, and the number in a name.
+  // Convert a node's number, its index in nodes_, to its name and back.
   static std::string name_of(std::size_t i) { return "n" + std::to_string(i); }
   static std::size_t index_of(const std::string& node) { return std::stoul(node.substr(1)); }
 
-  // Adds labels and resources to the object of a node that is there.
+  // Sets the labels and resources in the object of this node.
   void write(std::size_t i, Object& node);
-  // True if the object of the node is as write() would make it no more. Clears it.
+  // True if the node has changed since write(), so that its object is outdated. Resets this.
   bool take_changed(std::size_t i) { return std::exchange(nodes_[i].changed, false); }
   void node_back(std::size_t i);
   void node_gone(std::size_t i);
 
-  // Something happens by itself: a driver publishes, a node goes from one world to the other, MIG
-  // Manager takes a step. `there`: nodes that exist.
+  // Makes one random event: a driver publishes slices, a node changes between device plugin and DRA
+  // driver, or MIG Manager does a step. `there`: the numbers of the nodes that exist.
   void act(const std::set<std::size_t>& there);
-  // Everything that has begun comes to its end, one step of each node. False: nothing has begun.
+  // Continues each change that has begun by one step for each node. False: there was none.
   bool progress(const std::set<std::size_t>& there);
-  // Each node returns to what it was at first.
+  // Ends the faults. From now on, progress() brings each node back to its first way to offer GPUs.
   void heal();
 
-  // The devices of this kind that the node offers to pods (`claimed` false) or claims, and nobody has.
+  // Returns the free devices that the node offers to claims (`claimed`) or to pods by the plugin:
+  // cards, or MIG slices.
   std::vector<DeviceId> free(const std::string& node, bool claimed, bool slices) const;
-  // Takes `count` of them, whichever. False: there are fewer.
+  // Gives `count` such devices to the holder, the uid of a pod or claim. False: there are fewer.
   bool take(const std::string& node, bool claimed, bool slices, std::size_t count,
             const std::string& holder);
   void give_back(const std::string& holder);
-  // What a node can have at most, whatever it offers now.
+  // Returns the most cards or MIG slices that the node can ever offer.
   std::int64_t most(const std::string& node, bool slices) const;
-  // True while MIG Manager changes the node, by its labels.
+  // True while, by the node's labels, MIG Manager changes the node.
   bool is_changing(std::size_t i) const;
-  // The cards or slices that the node's own words say at the moment, and that a reader who has
-  // seen all counts.
+  // Returns how many cards or MIG slices the node's objects offer now. A reader that has seen all
+  // events must count as many.
   std::int64_t offered(std::size_t i, bool slices) const;
   bool has_channel(const std::string& node) const;
-  // The channel of a node goes to one claim.
+  // Gives the node's channel of a ComputeDomain to the holder.
   bool take_channel(const std::string& node, const std::string& holder);
 
-  // Two holders of one device; empty: there are none.
+  // Returns each case in which two holders had one device; empty: none.
   const std::vector<std::string>& complaints() const { return complaints_; }
-  // True if the driver of the node has published all that it has to.
+  // True if the node's DRA driver has published all its slices and withdrawn all outdated ones.
   bool is_settled(std::size_t i) const {
     return nodes_[i].to_publish.empty() && nodes_[i].old.empty();
   }
@@ -100,7 +102,8 @@ class PlayedDevices {
       bool wants_cut = false, shows_cut = false;
     } mig;
     bool changed = false;
-    // Of the driver: the newest generation, what of it is published, and what it replaces.
+    // For the DRA driver: the newest generation of its pool, its slices, and those that they
+    // replace.
     std::int64_t generation = 0, slice_count = 0;
     std::deque<Slice> to_publish;
     std::vector<Slice> published, old;
@@ -118,13 +121,13 @@ class PlayedDevices {
   ApiObjects& objects_;
   sim::Rng& rng_;
   std::array<Node, kNodes> nodes_;
-  std::map<std::string, std::map<DeviceId, std::string>> held_;  // by node: who has each
+  std::map<std::string, std::map<DeviceId, std::string>> held_;  // by node: the holder of each
   std::map<std::string, std::string> channels_;                  // by node
   std::vector<std::string> complaints_;
   std::uint64_t serial_ = 0;
   bool healed_ = false;
   std::size_t mig_changes_ = 0;
-  int quiet_changes_ = 3;  // that begin after heal()
+  int quiet_changes_ = 3;  // changes of MIG Manager still to begin
 };
 
 }  // namespace subak::fault

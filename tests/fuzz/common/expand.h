@@ -11,7 +11,7 @@ namespace subak::fuzz {
 
 class Expander {
  public:
-  // At most so many bytes in all; what would be more is left as it is written.
+  // All expansions of this object together add at most `room` bytes. Others stay unexpanded.
   explicit Expander(std::size_t room) : room_(room) {}
 
   std::string expand(std::string_view text) {
@@ -26,7 +26,7 @@ class Expander {
   }
 
  private:
-  // `mark` and a number with `end` behind it, cut off the front of `text`; 0: there is none.
+  // Takes `mark`, a number and `end` from the front of `text`. 0: the text has another form.
   static std::size_t take_number(std::string_view& text, char mark, char end) {
     if (text.front() != mark) return 0;
     std::size_t n = 0;

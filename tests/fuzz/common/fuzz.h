@@ -28,7 +28,7 @@ inline std::string_view text_of(const std::uint8_t* data, std::size_t size) {
   return {reinterpret_cast<const char*>(data), size};
 }
 
-// The bytes as a file that has no place on a disk, for readers that open a path.
+// The bytes as a file in memory, for readers that open a path.
 class MemoryFile {
  public:
   MemoryFile(const std::uint8_t* data, std::size_t size) : fd_(memfd_create("fuzz", MFD_CLOEXEC)) {
@@ -44,13 +44,13 @@ class MemoryFile {
   int fd_;
 };
 
-// A refusal says where, and what would have been right.
+// Asserts that a refusal names a field, and says what the value should be.
 inline void check_error(const Error& error) {
   assert(!error.field.empty() && !error.want.empty());
   assert(error.message().starts_with(cut_error(error).field));
 }
 
-// Nodes that a reader accepted are a fleet that the engine takes, or refuses by name.
+// Asserts that the engine imports nodes that a reader accepted, or refuses them with a field.
 inline void check_fleet(std::vector<NodeSpec> nodes) {
   Engine engine;
   engine.apply({1000, "", "fuzz", in::SetCluster{"c", Mode::kObserve, {}, "", false}});

@@ -1,4 +1,4 @@
-// Converts a message of the API to the input that the service would post, for api_fuzz.
+// Converts a request of the API to the engine's input as the service does, for api_fuzz.
 #pragma once
 
 #include <google/protobuf/message.h>
@@ -19,10 +19,10 @@ struct Call {
 
 inline constexpr std::size_t kMessages = 18;
 std::unique_ptr<google::protobuf::Message> new_message(std::size_t number);
-// By its name without the package; null: there is none.
+// Makes a message by its name without the package; nullptr: there is no such message.
 std::unique_ptr<google::protobuf::Message> new_message(std::string_view name);
 
-// Nothing if `check` failed, or if the service would have refused for what the state says.
+// Returns nullopt if `check` has an error, or if the state makes the service refuse the call.
 std::optional<Call> read_call(api::Check& check, const google::protobuf::Message& message,
                               const Engine& engine);
 

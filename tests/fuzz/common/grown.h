@@ -1,6 +1,6 @@
-// Makes a review longer: repeats one of its lists or maps until the text has about the wanted
-// number of bytes. Repeated keys of maps, and names with a slash in the repeated part, get numbers.
-// So a map stays a map, and each container has resources of its own.
+// Makes an AdmissionReview longer: repeats one of its lists or maps until the text has about the
+// wanted number of bytes. Repeated keys of maps, and names with a slash in the repeated part, get
+// numbers. So a map stays a map, and each container has resources of its own.
 // Threads: one at a time.
 #pragma once
 
@@ -14,7 +14,7 @@ namespace subak::fuzz {
 
 class Grower {
  public:
-  // `which`: the how many-th list or map, of those that are not empty.
+  // `which`: the number, from 0, of the repeated list or map, among those that are not empty.
   Grower(std::size_t which, std::size_t bytes) : which_(which), bytes_(bytes) {}
 
   std::string grow(json::Value root) {
@@ -45,7 +45,7 @@ class Grower {
   }
 
   void members(simdjson::dom::object object) {
-    const bool mine = depth_ == repeating_;  // the map that is repeated, not one inside of it
+    const bool mine = depth_ == repeating_;  // this map itself is repeated
     for (const auto& [key, value] : object) {
       const bool numbered = round_ > 0 && (mine || key.find('/') != std::string_view::npos);
       append_json_string(out_, std::string(key) + (numbered ? std::to_string(round_) : ""));
@@ -78,7 +78,7 @@ class Grower {
 
   std::string out_;
   std::size_t which_, bytes_, round_ = 0, depth_ = 0;
-  std::size_t repeating_ = 0;  // depth of what is repeated; 0: not yet, -1: done
+  std::size_t repeating_ = 0;  // its depth; 0: not found yet, -1: done
 };
 
 }  // namespace subak::fuzz

@@ -8,7 +8,7 @@
 
 namespace subak {
 
-// Every answer is this text, and every list has one page.
+// Answers each call with this text. A second page of a list is empty. Threads: one at a time.
 class OneAnswer final : public cli::KubeCaller {
  public:
   explicit OneAnswer(std::string_view text) : text_(text) {}

@@ -42,7 +42,7 @@ class StoredEngine {
     return outcome;
   }
 
-  // The last input must have made a fact: time without facts is not stored.
+  // Call it after an input with a fact, because a time without a fact is not stored.
   void check_reopened() const {
     check_same_state(facts_);
     std::vector<Fact> facts;

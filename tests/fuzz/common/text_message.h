@@ -9,7 +9,7 @@
 
 namespace subak::fuzz {
 
-// False: it is no such message, or is nested too deep.
+// Returns false if the text is no such message, or nests more than 20 levels.
 inline bool read_text_message(const std::string& text, google::protobuf::Message* message) {
   struct Silent final : google::protobuf::io::ErrorCollector {
     void AddError(int, int, const std::string&) override {}

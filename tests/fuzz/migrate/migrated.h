@@ -1,6 +1,6 @@
-// Checks a file that `subak migrate tree` accepted. `account apply` must read the resulting account
-// file, and the engine must accept each of its accounts. All namespaces and shares must be those of
-// the migration.
+// Checks what `subak migrate tree` makes of this text. A refusal must name the file. Otherwise a
+// second run must give the same account file, `account apply` must read it, and the engine must
+// accept each of its accounts. Threads: one at a time.
 #pragma once
 
 #include "cli/migrate/migrate.h"

@@ -1,5 +1,5 @@
-// The oracle's checks of jobs whose owner Subak suspended (docs/design/0119). An object exists for one
-// question. Threads: one at a time.
+// The oracle's checks (tests/oracle/oracle.h) of jobs whose owner Subak suspended until their turn
+// (docs/design/0119). A new object is made for each check. Threads: one at a time.
 #pragma once
 
 #include "tests/oracle/oracle.h"

@@ -1,6 +1,6 @@
-// The placement rules once more, as plain loops over nodes and GPUs: the judge of the real ones.
-// Slow, keeps no index and no cache, shares only the static eligibility rules, which have their own
-// tests.
+// A second, simple implementation of the placement rules, for tests: plain loops over nodes and
+// GPUs, without index or cache. Tests compare the fleet and the search with it. It shares with them
+// only the static rules of placement/gpus/eligibility.h. Threads: one at a time.
 #pragma once
 
 #include <cstdint>
@@ -20,9 +20,9 @@ struct Held {
   PodSlot slot;
   JobId owner;
   PodShape pod;
-  std::vector<std::uint64_t> kept;  // GPUs of this node that an exclusive gang keeps
+  std::vector<std::uint64_t> kept;  // masks of GPUs that an exclusive gang keeps
   std::string kept_clique;
-  bool computes = false;  // its gang uses a ComputeDomain
+  bool computes = false;  // true: the gang of the pod uses a ComputeDomain
 };
 
 struct Node {
@@ -31,48 +31,48 @@ struct Node {
   bool present = false, drained = false;
   std::vector<Held> held;
   JobId reserved_for;
-  bool kept_computes = false;        // for a gang that uses a ComputeDomain
-  std::vector<PodShape> backed_off;  // pods that it turned away
+  bool kept_computes = false;        // reserved_for uses a ComputeDomain
+  std::vector<PodShape> backed_off;  // pods that the node rejected
   NodeBooks books;
   TimeMs as_of = 0;
 };
 
-// What is left on a node, recomputed from what is held.
+// What is free on a node, computed from all its holds at each call.
 struct Left {
-  std::vector<MilliGpu> gpu;  // 0 where the GPU may not be given out
+  std::vector<MilliGpu> gpu;  // free milli-GPU; 0: no pod may get the GPU
   std::map<std::string, std::int64_t> slices, extended;
   std::int64_t cpu = 0, memory = 0, pods = 0;
   std::vector<HostPort> ports;
-  std::int64_t hidden = 0;  // GPUs that are free and kept for a gang
-  bool empty = false;       // of the empty fleet, where nothing is kept beside GPUs
+  std::int64_t hidden = 0;  // free GPUs that an exclusive gang keeps
+  bool empty = false;       // computed as if no pod held anything
 };
 
 class Fleet {
  public:
   std::map<std::uint32_t, Node> nodes;  // by NodeId
-  GpuHeadroom headroom;                 // kept from pods without GPUs for each free GPU
+  GpuHeadroom headroom;                 // what non-GPU pods leave per free GPU
   std::uint32_t keep_whole = 0, clique_gangs = 1;
 
   NodeLevels levels(std::uint32_t id) const;
   void advance(TimeMs now);
 
-  // `kept`: GPUs that exclusive gangs keep are left to nobody.
+  // `empty`: as if no pod held anything. `kept`: leaves out GPUs that exclusive gangs keep.
   Left left(std::uint32_t id, bool empty = false, bool kept = true) const;
-  // Such a pod, which is there, takes nothing that is kept beside free GPUs.
+  // True unless this non-GPU pod, placed already, took CPU or memory that `headroom` reserves.
   bool leaves_headroom(const NodeSpec& spec, const Left& left, const PodShape& pod) const;
   bool open(std::uint32_t id, const PodShape& pod, ClusterId cluster, JobId owner,
             bool backoffs = true) const;
   bool is_backed_off(std::uint32_t id, const PodShape& pod) const;
-  // From now on pods are of this gang: as many empty cliques as `keep_whole` says are not for it if none of its
-  // segments has more GPUs together than a node of them. Anew after each change.
+  // Sets the gang of later calls. `keep_whole` empty cliques are left to larger gangs: it may not
+  // use them if no segment of it has more GPUs than a node. Call it again after each change.
   void ask(const GangRequest& request);
-  // The clique is left to gangs now; of a lone node false.
+  // True if the node's clique is left to larger gangs. False for a node without a clique.
   bool in_reserved_domain(std::uint32_t id) const { return left_.contains(home(id)); }
   void leave_nothing() { left_.clear(); }
   void compute_together() { computes_ = false; }
-  // Others have a ComputeDomain there, and the gang, which is the owner's, may not be beside them.
+  // True if other gangs with a ComputeDomain in the node's clique keep the gang of `owner` out.
   bool computed(std::uint32_t id, JobId owner) const;
-  // Without the first of these rules, without the second.
+  // exists() without the rule of in_reserved_domain() (`left`) or that of computed().
   bool exists_but_for(bool left, bool computed, const GangRequest& request, ClusterId cluster,
                       JobId owner) const {
     Fleet other = *this;
@@ -80,41 +80,41 @@ class Fleet {
     if (computed) other.compute_together();
     return other.exists(request, cluster, owner);
   }
-  // Takes one pod from what is left on the GPUs of `mask`; false if it does not fit. What is kept beside GPUs
-  // is judged when the whole gang is there.
+  // Takes the pod from `left`, on GPUs of `mask`. False: it does not fit. leaves_headroom() is a
+  // check of its own, after all pods of the gang are placed.
   bool put(const NodeSpec& spec, Left& left, const PodShape& pod, std::uint64_t mask) const;
-  // How many such pods fit on the node, one after the other.
+  // Returns how many such pods fit on the node, one after the other, on GPUs of `mask`.
   std::int64_t cap(std::uint32_t id, const PodShape& pod, std::uint64_t mask,
                    bool empty = false) const;
 
-  // Is there a place for this gang of one shape?
+  // True if there is a placement for this gang, whose pods all have one shape.
   bool exists(const GangRequest& request, ClusterId cluster, JobId owner) const;
-  // The node that best fit chooses for a gang of one pod.
+  // Returns the node that the rule "best fit" chooses for a gang of one pod.
   std::uint32_t best(const GangRequest& request, ClusterId cluster, JobId owner) const;
-  // Empty if the placement obeys every rule; else what it breaks.
+  // Returns which rule the placement breaks; empty: none.
   std::string broken(const GangRequest& request, ClusterId cluster, JobId owner,
                      const Placement& placement) const;
 
-  std::string clique(std::uint32_t id) const;  // or a name of its own
-  std::string home(std::uint32_t id) const;    // the clique to which it is wired, label or not
-  // What the node stands in at a level, with all that is above; at the nearest at least itself.
+  std::string clique(std::uint32_t id) const;  // its clique, or a name of the node alone
+  std::string home(std::uint32_t id) const;    // as clique(), but also if the label is lost
+  // Returns the node's group at a level (0: rack) with the groups around it, as a path.
   std::string group(std::uint32_t id, std::size_t level) const;
   static std::vector<std::uint64_t> inner(const NodeSpec& spec);
-  // 0 = inner domain, 1 = node, 2 = clique
+  // The kind of domain that an exclusive gang keeps: 0 = inner domain, 1 = node, 2 = clique.
   int exclusive_level(const GangRequest& request, std::uint32_t id) const;
   std::vector<std::uint32_t> members(const std::string& clique) const;
   std::vector<std::uint32_t> wired(const std::string& home) const;
-  // A gang of one shape, anywhere: could nodes that are broken into hold it, all of one product?
+  // True if nodes with GPUs in use could hold this gang on one product, whatever its topology.
   bool fragments_hold(const GangRequest& request, ClusterId cluster, JobId owner) const;
   bool fragment(std::uint32_t id, const PodShape& pod) const;
-  // The fleet in which the nodes of all other fabrics are drained.
+  // Returns a copy of the fleet in which the nodes of all other fabrics are drained.
   Fleet of_fabric(const std::string& fabric) const;
   std::string domain(const PodSlot& slot) const;
-  // GPUs of the gang are of several products.
+  // True if the placement has GPUs of several products.
   bool several_products(const GangRequest& request, const Placement& placement) const;
 
  private:
-  // The domains of a node that NVLink does not join as a whole; empty: it does.
+  // Returns the NVLink domains inside a node, as masks; empty: NVLink joins the complete node.
   std::vector<std::uint64_t> halves(std::uint32_t id, const PodShape& pod) const;
   bool exists_as(const GangRequest& request, Topology topology, std::uint32_t segment,
                  ClusterId cluster, JobId owner) const;
@@ -125,7 +125,7 @@ class Fleet {
   bool exists_exclusive(const GangRequest& request, ClusterId cluster, JobId owner) const;
   bool unused(std::uint32_t id, std::uint64_t mask) const;
   std::uint64_t kept(std::uint32_t id) const;
-  // GPUs on open nodes of the clique, quite free; 0 if fewer than two have any.
+  // Returns the usable GPUs of the clique if it were empty; 0: fewer than two nodes have some.
   std::int64_t working(const std::string& clique) const;
   std::set<std::string> left_;
   MilliGpu together_ = 0;
@@ -143,10 +143,10 @@ class Fleet {
 };
 
 const PodShape& pod_of(const GangRequest& request, std::uint32_t rank);
-// The request as nodes offer what it asks for, where it names one product of slices or replicas.
+// Returns the request with MIG slices or replicas where its product names them ("...-SHARED").
 GangRequest offered(GangRequest request);
 bool asks_nvlink(const GangRequest& request);
-// Cards of the random world that have it.
+// True if NVLink joins GPUs of this node, in the random world.
 bool joined(const NodeSpec& spec);
 MilliGpu cost(const NodeSpec& spec, const PodShape& pod);
 constexpr std::uint64_t kAll = ~std::uint64_t{0};

@@ -1,4 +1,4 @@
-// Random fleets and requests from a seed, the same in every build (own integer mapping).
+// Random fleets and requests from a seed, for tests of placement; equal in every build.
 #pragma once
 
 #include <cstdint>
@@ -20,9 +20,9 @@ class Dice {
   std::mt19937_64 engine_;
 };
 
-// Node `id` of a mixed fleet: HGX, 2x4 PCIe, NVL racks, MIG, time-sliced and CPU nodes. The kind is
-// a function of the id alone, so that an edit changes sizes and conditions but not what a GPU is.
-// `depth`: how many levels it may name.
+// Returns node `id` of a mixed fleet: HGX, 2x4 PCIe, NVL racks, MIG, time-sliced and CPU nodes. The
+// kind depends on the id alone, so a new spec of a node changes sizes and conditions, but not the
+// kind of its GPUs. `depth`: how many levels, such as rack and block, the node may name.
 NodeSpec random_node(Dice& dice, std::uint32_t id, std::size_t depth = 1);
 
 // A gang of one shape (or, with `mixed`, perhaps of two).

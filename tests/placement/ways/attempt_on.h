@@ -1,5 +1,5 @@
-// Makes a GangAttempt on a small fleet, so that a test can call a single way of looking
-// (placement/ways).
+// Makes a GangAttempt on a small fleet, so that a test can call one of the search's ways to place a
+// gang alone (placement/ways).
 #pragma once
 
 #include "builders.h"

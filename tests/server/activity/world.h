@@ -1,4 +1,4 @@
-// Pods on nodes, and samples of their GPUs, for tests of activity.
+// Makes bound pods and DCGM samples of their GPUs, for tests of server/activity.
 #pragma once
 
 #include <string>
@@ -14,7 +14,7 @@ inline HeldGpus::Node node(std::uint32_t id, const std::string& name,
   return {NodeId(id), ClusterId(cluster_id), name, cluster};
 }
 
-// A bound pod with whole GPUs.
+// Returns a bound pod with whole GPUs, of the cluster with id 1.
 inline OpenUsage pod(std::uint64_t job, std::uint32_t on, std::uint32_t gpus,
                      const std::string& name, TimeMs since_ms = kNoon) {
   OpenUsage out;

@@ -47,7 +47,7 @@ class ApiTest : public testing::Test {
       denials_.push_back(denial);
     };
   }
-  // Before start(): on this store.
+  // Makes runtime and follower on this store. Call it before start().
   void serve(std::unique_ptr<Store> store) {
     runtime_ = nullptr;
     follower_ = nullptr;
@@ -70,7 +70,7 @@ class ApiTest : public testing::Test {
     std::filesystem::remove_all(dir_);
   }
 
-  // Must be called once: api_ is set before the loop runs, as a service does.
+  // Starts the service, once. Sets api_ before the loop runs, as the real service does.
   std::optional<Error> try_start() {
     api_ = std::make_unique<ApiServer>(options_, ApiDeps{*runtime_, *follower_, *store_, clock_});
     EXPECT_FALSE(follower_->start());
@@ -101,8 +101,8 @@ class ApiTest : public testing::Test {
     runtime_->nudge();
   }
 
-  // A unary call: `call` gets the context.
-  // A deadline so that a lost answer fails instead of hanging.
+  // Makes a unary call: `call` gets the context, which has the token, if there is one, and a
+  // deadline of a minute. So a lost answer fails the test instead of blocking it.
   template <class F>
   grpc::Status run(F call) {
     grpc::ClientContext context;
@@ -114,7 +114,7 @@ class ApiTest : public testing::Test {
     if (!token_.empty()) context.AddMetadata("authorization", "Bearer " + token_);
   }
 
-  // All methods of all services.
+  // Returns all methods of all services.
   static std::vector<const google::protobuf::MethodDescriptor*> all_methods() {
     const auto* pool = google::protobuf::DescriptorPool::generated_pool();
     std::vector<const google::protobuf::MethodDescriptor*> out;
@@ -126,7 +126,7 @@ class ApiTest : public testing::Test {
     }
     return out;
   }
-  // An empty request to any method, streams too. `moment`: the metadata subak-at, unless empty.
+  // Sends an empty request to any method, even a stream. `moment`: the metadata subak-at.
   grpc::Status call_empty(const google::protobuf::MethodDescriptor& method,
                           const std::string& moment = "") {
     grpc::GenericStub stub(channel_);
@@ -153,7 +153,7 @@ class ApiTest : public testing::Test {
     return status;
   }
 
-  // What the trailer says about the field; empty if there is no BadRequest.
+  // Returns the field in the BadRequest detail of the status; empty: there is no such detail.
   static std::string bad_field(const grpc::Status& status) {
     google::rpc::Status details;
     google::rpc::BadRequest bad;
@@ -242,7 +242,7 @@ class ApiTest : public testing::Test {
   v1::EditAccountResponse edited_;
 };
 
-// With a token file: a viewer, the admin of a team, an admin.
+// An API server with a token file: a viewer, the admin of the team "ml", and an admin.
 class ApiTokensTest : public ApiTest {
  protected:
   ApiTokensTest() {

@@ -1,4 +1,4 @@
-// An API server whose tests report events of nodes and pods, and then read usage.
+// A fixture for tests that report pods and nodes over the stream Observe, and read usage.
 #pragma once
 
 #include "api_fixture.h"
@@ -14,7 +14,7 @@ class ApiStreamTest : public ApiTest {
     EXPECT_TRUE(create_account("ml").ok());
     EXPECT_TRUE(import_nodes(2).ok());
   }
-  // Sends an event and waits for its acknowledgement; the errors that came with it.
+  // Sends an event and waits for its acknowledgement. Returns the errors of the answers.
   std::vector<v1::ObserveError> send(Observe& stream, v1::ObserveRequest event) {
     event.set_sequence(++sequence_);
     EXPECT_TRUE(stream.Write(event));
@@ -65,12 +65,12 @@ class ApiStreamTest : public ApiTest {
   }
 
   std::uint64_t sequence_ = 0;
-  std::uint64_t session_ = 0;  // the last that an acknowledgement named
+  std::uint64_t session_ = 0;  // the last session of an acknowledgement
 };
 
 class ApiUsageTest : public ApiStreamTest {
  protected:
-  // A job of 8 GPUs for one hour, bound at once.
+  // Runs a job of 8 GPUs for one hour, from its binding to its end.
   void run_job(const std::string& user) {
     auto in = job_request("ml", 1, 8);
     in.mutable_job()->set_user(user);

@@ -1,5 +1,5 @@
-// An API server for tests of the edge: it answers each call at once, as the test says, and stores
-// the calls.
+// An API server for tests of the edge: it stores each call, and answers it at once with `answer`
+// and `body`, which the test sets. Threads: one at a time.
 #pragma once
 
 #include <optional>
@@ -26,7 +26,7 @@ class AnswersAtOnce final : public KubeApi {
 
   std::vector<KubeCall> calls;
   CallAnswer answer;
-  std::optional<CallAnswer> next;  // instead of `answer`, once
+  std::optional<CallAnswer> next;  // replaces `answer` for the next call
   std::string body;
 };
 

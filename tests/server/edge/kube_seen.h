@@ -1,5 +1,5 @@
-// The edge's cache and plan of writes, without I/O: a test reports objects of a simulated cluster,
-// and reads what the edge would write next.
+// A fixture with the edge's cache and plan of writes, without I/O. A test reports objects of a
+// cluster, sets the wanted effects, and reads what the edge would write next.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -44,7 +44,7 @@ inline std::string text_of(const PodText& p) {
 
 class Kube : public ::testing::Test {
  protected:
-  // Its object is valid until the next event.
+  // Makes a watch event. Its object is valid until the next call of event().
   WatchEvent event(const std::string& text, WatchKind kind = WatchKind::kModified) {
     WatchEvent out;
     out.kind = kind;
@@ -77,7 +77,7 @@ class Kube : public ::testing::Test {
     see_owner(text);
   }
   void see_owner(const std::string& text) { cache.see_owner(event(text), kJobsPath); }
-  // An Indexed Job "j" of uid I, all its indexes at once. `more`: of its spec, with a comma behind it.
+  // Returns an Indexed Job "j" with uid I. `more`: fields of its spec, each with a comma after it.
   static std::string indexed(int pods, const std::string& more, const std::string& status = "{}") {
     const std::string n = std::to_string(pods);
     return R"({"metadata":{"uid":"I","namespace":"a","name":"j"},"spec":{"completionMode":"Indexed","parallelism":)" +
@@ -88,7 +88,7 @@ class Kube : public ::testing::Test {
   void see_answered_owner(const std::string& text) {
     cache.see_answered_owner(parser_.parse(text), kJobsPath);
   }
-  // As ObjectReads does in each turn.
+  // Marks outdated nodes and pods in the cache, as ObjectReads of the edge does in each turn.
   void outdate() {
     for (const std::string& node : cache.needs().claims().devices().take_changed_nodes()) {
       cache.nodes().put_changed(node);
@@ -134,7 +134,7 @@ class Kube : public ::testing::Test {
   Attempts attempts;
   Plan last;
   std::int64_t monotonic = 50'000;
-  int version_ = 100;  // of the next pod that is seen
+  int version_ = 100;  // the version of the next pod
 
  private:
   simdjson::dom::parser parser_;

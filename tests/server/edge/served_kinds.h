@@ -1,4 +1,4 @@
-// What a played API server says of the kinds that it serves: JobSet and LeaderWorkerSet, and none of other operators.
+// The discovery answers of a simulated API server: it serves JobSet and LeaderWorkerSet only.
 #pragma once
 
 #include <algorithm>
@@ -13,7 +13,7 @@ inline bool is_discovery(const std::string& path) {
   return path.starts_with("/apis/") && std::count(path.begin(), path.end(), '/') == 3;
 }
 
-// The kinds of this version of a group, as JSON. Empty: there are none, and the answer is 404.
+// Returns the kinds of a version of a group, as JSON. Empty: none; the server must answer 404.
 inline std::string served_kinds(const std::string& path) {
   for (const OwnerKindRow& row : owner_kinds()) {
     const std::string collection = collection_of(row, row.versions.front());

@@ -1,4 +1,4 @@
-// A random history in memory: facts of a random world, and a reader of them. Threads: one at a time.
+// Facts of a random world in memory, and a reader of them, for tests of server/past.
 #pragma once
 
 #include <algorithm>
@@ -13,8 +13,8 @@
 
 namespace subak {
 
-// Reads facts that are numbered from `first` on. The checkpoint, if there is one, has the facts up to
-// `checkpoint_seq`. `past` has the past checkpoints; one without facts is damaged.
+// Reads the facts with numbers from `first` on. `checkpoint`, if not empty, has the facts up to
+// `checkpoint_seq`. `past` has the past checkpoints; one without facts counts as damaged.
 class HistoryReader final : public FactsReader {
  public:
   explicit HistoryReader(const std::vector<Fact>& facts) : facts_(facts) {}
@@ -73,7 +73,7 @@ class HistoryReader final : public FactsReader {
   const std::vector<Fact>& facts_;
 };
 
-// A history, and the pass that made each fact of a pass.
+// Facts, and for each fact of a pass the index of the input that ran this pass.
 struct History {
   std::vector<Fact> facts;
   std::map<std::uint64_t, int> of_pass;

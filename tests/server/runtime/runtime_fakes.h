@@ -21,12 +21,12 @@ class FakeClock final : public Clock {
   TimeMs wall_ms() const override { return wall_; }
   std::int64_t monotonic_us() const override { return mono_; }
   std::int64_t boot_ms() const override { return boot_; }
-  // Time passes until then. (Not back: that is a step.)
+  // Lets time pass until `t`: wall clock and boot clock advance. For a jump, use step_wall().
   void set_wall(TimeMs t) {
     boot_ += std::max<DurationMs>(0, t - wall_);
     wall_ = t;
   }
-  // The wall clock alone is set.
+  // Sets the wall clock alone, forward or back.
   void step_wall(TimeMs t) { wall_ = t; }
   void set_mono_ms(DurationMs t) { mono_ = t * 1000; }
 
@@ -64,13 +64,13 @@ class MemoryStore : public Store {
   }
   std::string describe() const override { return "memory"; }
 
-  // From now on commits wait.
+  // Makes later commits wait until unblock().
   void block() {
     const std::lock_guard lock(mutex_);
     blocked_ = true;
     entered_ = 0;
   }
-  // Until a commit waits.
+  // Waits until a commit has begun since block().
   void await_commit() {
     std::unique_lock lock(mutex_);
     changed_.wait(lock, [&] { return entered_ > 0; });
@@ -150,7 +150,7 @@ inline Input input(in::Body body, std::string request_id = "") {
   return Input{0, std::move(request_id), "test", std::move(body)};
 }
 
-// Posts and waits for the reply.
+// Posts an input and waits for the reply.
 inline Reply call(Runtime& runtime, in::Body body) {
   std::promise<Reply> reply;
   auto got = reply.get_future();
@@ -162,7 +162,7 @@ inline Reply call(Runtime& runtime, in::Body body) {
   return got.get();
 }
 
-// A cluster "c" in enforce mode with `nodes` nodes of 8 GPUs, and the account "ml".
+// Makes a cluster "c" in enforce mode with `nodes` nodes of 8 GPUs, and the account "ml".
 inline void build_world(Runtime& runtime, int nodes) {
   call(runtime, in::SetCluster{"c", Mode::kEnforce, {}, "test", false});
   in::ImportNodes import{"c", {}, "test", false};

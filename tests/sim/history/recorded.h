@@ -1,4 +1,4 @@
-// A history in memory: the facts of a simulated trace, or of a random world.
+// Makes facts in memory, of a simulated trace or a random world, for tests of sim/history.
 // Threads: one at a time.
 #pragma once
 
@@ -42,7 +42,7 @@ inline Recorded record(const Workload& workload, const Policy& policy = {}) {
   return out;
 }
 
-// The facts of a random world.
+// Returns the facts of a random world (tests/oracle/random_world.h) after this many inputs.
 inline std::vector<Fact> random_facts(RandomWorld::Options options, int inputs) {
   std::vector<Fact> out;
   RandomWorld world(options);
@@ -56,7 +56,7 @@ inline std::vector<Fact> random_facts(RandomWorld::Options options, int inputs) 
   return out;
 }
 
-// The history of the facts from index `first` on. The engine has the facts before.
+// Returns the history of the window that begins with the fact at index `first`.
 inline History history_of(const std::vector<Fact>& facts, std::size_t first) {
   Engine engine;
   for (std::size_t i = 0; i < first; ++i) engine.evolve(facts[i]);

@@ -1,6 +1,6 @@
-// The checks at the end of the demo (`make demo`). They compare the service's answers with the
-// records of the simulated cluster (tools/demo_edge/edge.h), never with earlier answers of the
-// service.
+// The checks at the end of the demo (`make demo`), which plays a cluster and kills the service
+// several times. They compare the service's answers with the records of the simulated cluster
+// (tools/demo_edge/edge.h), never with earlier answers of the service.
 // Threads: one; the demo's main thread.
 #pragma once
 
@@ -36,7 +36,7 @@ struct Story {
   std::vector<JobPlan> jobs;
   // The edge's own counts.
   Edge::Counts counts;
-  // By pod key (Pod::key): the job for which the pod was asked to give its GPUs back.
+  // By pod key (Pod::key): the job that gets the GPUs which the pod was asked to give back.
   std::map<std::string, std::string> told;
   // Job ids; empty: there is none.
   std::string rack_job, cancelled_job;
@@ -59,10 +59,10 @@ struct Story {
   std::map<std::string, std::size_t> by_id_;
 };
 
-// sweep.cc: replays the edge's history, one opened gate and one ended pod at a time.
-// At each instant, it checks that no GPU is used twice, and that no node, slice or limit of a team
-// is exceeded. It also checks that the rack job, which needs a whole NVLink rack, is inside one
-// clique. Each whole-GPU pod must have as many GPUs as it asked for.
+// sweep.cc: replays the edge's records, one opened gate and one ended pod at a time. It checks at
+// each instant that no GPU is used twice, and that no node, slice or limit of a team is exceeded.
+// Each whole-GPU pod must have as many GPUs as it asked for. The rack job, which needs a whole
+// NVLink rack, must be inside one clique.
 void check_placement(const Story& story, Checks& out);
 
 // Figures from the service's ledger.

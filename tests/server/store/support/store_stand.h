@@ -1,4 +1,4 @@
-// The two kinds of stores, for tests that both must pass.
+// Opens the two kinds of stores, SQLite and PostgreSQL, for tests that both must pass.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -23,7 +23,7 @@ class Stand {
  public:
   virtual ~Stand() = default;
   virtual Result<std::unique_ptr<Store>> open(std::uint32_t fact_version) = 0;
-  // Changes the tables behind the store's back.
+  // Runs SQL on the tables without the store, for example to damage them.
   virtual void run(const std::string& sql) = 0;
 };
 
