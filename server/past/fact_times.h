@@ -1,4 +1,4 @@
-// Finds facts by their time. Times of facts never decrease.
+// Finds facts by their time. Times of facts never decrease. Threads: those that may use the reader.
 #pragma once
 
 #include <cstdint>
