@@ -34,14 +34,14 @@ struct Asked {
   std::string message;
   // "Bearer TOKEN", "Session SECRET", or empty.
   std::string authorization;
-  // The value of subak-inside: Sessions::own(), a blank, and the address of the browser for logs.
+  // The metadata subak-inside: Sessions::own(), a blank, and the browser's address for logs.
   std::string peer;
   // The caller in queues in which callers take turns: a digest of the authorization, or the
   // address.
   std::string caller;
-  // The value of subak-min-sequence; empty: none.
+  // The metadata subak-min-sequence: a fact that the answer must include; empty: none.
   std::string min_sequence;
-  // The value of subak-at: the earlier moment that the read shows; empty: the present.
+  // The metadata subak-at: the earlier moment that the read shows; empty: the present.
   std::string at;
   DurationMs timeout_ms = 0;
 };
@@ -52,9 +52,9 @@ struct Answered {
   // The response as JSON, as `subak --output json` prints it, but in one line. Empty after an
   // error.
   std::string json;
-  // The value of subak-sequence; empty: there is none.
+  // The metadata subak-sequence: the last fact that the answer includes; empty: there is none.
   std::string sequence;
-  // The value of subak-time: the moment that the answer shows, in ms since 1970. Empty: the answer
+  // The metadata subak-time: the moment that the answer shows, in ms since 1970. Empty: the answer
   // shows the present.
   std::string time;
 };

@@ -7,11 +7,11 @@
 //
 // The gateway admits a request by these rules, in this order:
 // - The host is one of the service's own (http_handler(), which calls the gateway).
-// - Beyond this machine, the connection has TLS and the service has a token file. On this machine
-//   no TLS is needed.
+// - A connection from another machine uses TLS, and the service has a token file. A connection from
+//   this machine needs neither.
 // - No page of another origin caused the call, the stream or the sign-in.
 // - Calls and streams need the same rights as in the gRPC API: a token or a session if there is a
-//   token file, else nothing. Beyond this machine, pages need a session too.
+//   token file, else nothing. From another machine, pages need a session too.
 #pragma once
 
 #include <atomic>

@@ -1,12 +1,16 @@
-// Lets browsers that ask the same share an answer. When something changes, each open page reads the
-// same again at the same moment. With 200 pages the service would compute one answer 200 times.
-// So `SharedCalls` stands between the gateway and `Calls`, and sends a question again only after
-// limits::kSharedCallMs. Callers that ask the same meanwhile wait for that next call.
+// Lets browsers that make the same call share one answer. After a change, all open console pages
+// read the same state at about the same time. With 200 pages, the service would compute each answer
+// 200 times. So the gateway (gateway.h) makes its calls through `SharedCalls`, which passes them to
+// `Calls` (calls.h).
 //
-// - An answer is never older than the question: a caller only shares a call that is sent after the
-//   caller asked.
-// - Only calls with the same method, request, moment, time limit and rights are the same question.
-// - An error is never shared: if the shared call fails, every other caller's own call is sent.
+// The first call is sent at once. An equal call within limits::kSharedCallMs after that waits until
+// the time is over. Then one call is sent for all callers that wait, and all of them get its
+// answer.
+//
+// - A caller shares only a call that is sent after the caller asked. So it never gets an old
+//   answer.
+// - Two calls are equal if method, request, moment, time limit and rights are equal.
+// - An error is not shared: if the common call fails, the calls of all other callers are sent.
 #pragma once
 
 #include <cstddef>
@@ -33,8 +37,8 @@ struct SharedCallsPorts {
   std::function<DurationMs()> monotonic_ms;
 };
 
-// The questions of one process that were asked of late. Threads: any may call ask(); one thread
-// calls start() and stop(). All answers must have come before the object is destroyed.
+// The shared calls of one process. Threads: any may call ask(); one thread calls start() and
+// stop(). All answers must have come before the object is destroyed.
 class SharedCalls {
  public:
   explicit SharedCalls(SharedCallsPorts ports) : ports_(std::move(ports)) {}
@@ -51,8 +55,8 @@ class SharedCalls {
   // with Asked::min_sequence is sent as it is too. At most limits::kMaxBrowserCalls callers wait,
   // and of one caller kMaxBrowserCallsPerCaller calls. Beyond that, a call is sent as it is.
   void ask(Asked asked, std::string_view rights, Calls::Done done);
-  // Sends the calls whose time has come. Returns in how many ms the next one is due; nullopt: no
-  // question is remembered.
+  // Sends the waiting calls that are due. Returns after how many ms it must be called again;
+  // nullopt: no call was sent lately, so it has nothing to do.
   std::optional<DurationMs> turn();
 
  private:
@@ -61,14 +65,14 @@ class SharedCalls {
     Calls::Done done;
   };
   using Askers = std::vector<Asker>;
-  // A question that was sent within the last kSharedCallMs.
+  // The calls that equal one which was sent within the last kSharedCallMs.
   struct Question {
-    DurationMs next_ms = 0;  // from then on it may be sent again
-    Askers askers;           // they wait for that
+    DurationMs next_ms = 0;  // when the next equal call may be sent
+    Askers askers;           // the callers that wait for that call
   };
   // True: the asker waits, and `asker` is moved away. False: send its call now.
   bool waits(const api::TokenDigest& question, Asker& asker);
-  // Takes the askers that are due at `now`, and forgets the questions without askers.
+  // Takes the callers whose wait is over at `now`, and forgets the questions for which none waits.
   std::vector<Askers> take_due(DurationMs now) SUBAK_REQUIRES(mutex_);
   void send(Askers askers);
   void answer(const Askers& askers, Answered answered);

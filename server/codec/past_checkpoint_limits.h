@@ -1,4 +1,4 @@
-// The limits of past checkpoints (docs/design/0131).
+// Limits of past checkpoints, from which reads of an earlier state start (docs/design/0131).
 #pragma once
 
 #include <cstddef>
@@ -6,10 +6,10 @@
 
 namespace subak::limits {
 
-// A store keeps a checkpoint as a past checkpoint if none is nearer than this many facts.
+// A new past checkpoint is kept only if every other one is at least this many facts away.
 inline constexpr std::uint64_t kPastCheckpointFacts = 200'000;
-// The most past checkpoints of a store, and the most bytes of all of them. Beyond that, the store
-// drops those between the nearest neighbours.
+// The most past checkpoints of a store, and the most bytes of all of them. At a limit, the store
+// drops the one whose neighbours are nearest to each other (server/store/past/past_table.h).
 inline constexpr std::size_t kMaxPastCheckpoints = 100;
 inline constexpr std::uint64_t kMaxPastCheckpointsBytes = 1u << 30;
 // A larger past checkpoint is neither written nor read.

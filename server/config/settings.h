@@ -67,7 +67,7 @@ std::optional<Error> set_pool_field(NodePool& pool, std::string_view key, std::s
 std::optional<Error> add_pool(Config& config, NodePool pool);
 // Reads "NAME:KEY=VALUE,...", which is the form of one pool in a flag, and adds the pool.
 std::optional<Error> read_pool(Config& config, std::string_view text);
-// Returns the configured pools. Their nodes are in the groups that topology labels name.
+// Returns the pools. Their nodes get the racks, blocks and fabric that the pool's labels name.
 std::vector<NodePool> placed_pools(const Config& config);
 // Reads a constant of the order target-share. It is a number with at most three decimals, from
 // 0.001 to `most` thousandths. Sets `out` to thousandths, or to 0 if the number is `usual`, the

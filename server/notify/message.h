@@ -33,8 +33,8 @@ struct NoticeMessage {
   std::vector<Notice> notices;
   // For a message about lost notices: how many were lost since the last such message.
   std::uint64_t lost = 0;
-  // For the id of a message about lost notices: the last fact whose notices, and all earlier ones,
-  // are delivered or lost.
+  // For the id of a message about lost notices: the number of a fact. All notices of facts up to
+  // this one were delivered or lost.
   std::uint64_t lost_seq = 0;
 
   // Returns "1042" for the notice of fact 1042, "1042-1099" for a summary from the first to the

@@ -1,4 +1,5 @@
 // Finds facts of a store by their time, and reads long ranges of facts. Reads of the past use it.
+// Times of facts never decrease. Threads: those that may use the reader.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// Folds the facts of a store into an engine, up to any fact.
+// Rebuilds an earlier state of a store: applies its facts to an engine, up to any given fact.
 #pragma once
 
 #include <cstdint>
@@ -17,21 +17,21 @@ namespace subak {
 // An engine with the facts of a store up to some fact. Threads: one at a time.
 class Fold {
  public:
-  // Called on the way to a fact, each time when limits::kPastCheckpointFacts facts were folded
-  // since the start of the fold or the last call.
+  // Called on the way to a fact, each time that limits::kPastCheckpointFacts more facts were
+  // applied. Past uses it to add past checkpoints.
   using OnWay = std::function<void(const Engine&)>;
   // `reader` must outlive the object. `on_way` may be null.
   explicit Fold(StoreReader& reader, OnWay on_way = {})
       : reader_(reader), on_way_(std::move(on_way)), engine_(std::make_unique<Engine>()) {}
 
-  // Folds to the state after the fact `seq`, which must be at least 1. It starts from one of these
-  // states: the present one, the store's checkpoint, a past checkpoint, and the empty one. It takes
-  // the one from which it has to read the fewest facts. A past checkpoint that cannot be read is
-  // logged, and the next best state is taken. A fold of at most limits::kPastShortFold facts goes
-  // on from the present state. It calls `go_on` between reads of the store, and stops there if
-  // `go_on` returns false; then the result is false. A later call continues from there.
-  // kPrecondition: the store has no fact 1 and no checkpoint before `seq`, so this state is gone.
-  // kNotFound: the store ends before `seq`. Other errors are those of the reader.
+  // Goes to the state after the fact `seq`, which must be at least 1. It can start from the present
+  // state, the store's checkpoint, a past checkpoint or the empty state. It takes the one from
+  // which it has to read the fewest facts. But it goes on from the present state if at most
+  // limits::kPastShortFold facts are left. It logs a past checkpoint that cannot be read, and takes
+  // the next best state. It calls `go_on` between reads of the store. If `go_on` returns false,
+  // to() stops and returns false, and a later call continues. kPrecondition: the store has no fact
+  // 1 and no checkpoint before `seq`, so this state is gone. kNotFound: the store ends before
+  // `seq`. Other errors are those of the reader.
   Result<bool> to(std::uint64_t seq, const std::function<bool()>& go_on = {});
 
   // Returns the engine of the last call of to(). A call of to() makes the reference invalid.

@@ -1,4 +1,4 @@
-// A moment in the history of a store, and the fact that it means.
+// Reads a moment that a user names (`--at`), and finds the last fact up to this moment.
 #pragma once
 
 #include <cstdint>
@@ -29,7 +29,7 @@ Result<Moment> read_moment(std::string_view text, const std::string& field);
 // shown. It fails with kInvalid, and names `field`:
 // - if the store has no fact yet;
 // - if the moment is before the store's first fact, or is a fact after `last`.
-// Other errors are those of the reader. O(log(last)) reads of one fact.
+// Other errors are those of the reader. O(log(last)) reads of one fact. Threads: as the reader.
 Result<std::uint64_t> seq_of_moment(StoreReader& reader, const Moment& moment, std::uint64_t last,
                                     const std::string& field);
 

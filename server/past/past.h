@@ -1,8 +1,8 @@
-// Reads of an earlier moment. A `Past` has a thread, and a read connection to the store while it is
-// used. It folds the facts into an engine of its own, so neither the loop nor the follower waits
-// for it. It keeps the state of the last moment for some minutes. So further reads of this moment,
-// or of a later one, are fast. A long fold fills gaps between the store's past checkpoints, so the
-// next read there is fast too.
+// Serves reads of an earlier moment (`--at`) for the API. A `Past` has a thread of its own. While
+// it is used, it also has a read connection to the store. It applies the facts to an engine of its
+// own, so the loop and the follower never wait for it. The state of the last moment stays in memory
+// for some minutes, so further reads of this moment or a later one are fast. On a long way to a
+// moment, it adds past checkpoints to the store where these are far apart.
 #pragma once
 
 #include <atomic>

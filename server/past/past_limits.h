@@ -1,4 +1,4 @@
-// The limits of reads of the past (docs/design/0129).
+// Limits of reads of an earlier state, and of replays of earlier decisions (docs/design/0129).
 #pragma once
 
 #include <cstddef>
@@ -16,7 +16,7 @@ inline constexpr DurationMs kPastKeptMs = 5 * kMinuteMs;
 // How many facts one read of the store returns on the way to a moment. Between two such reads, a
 // stop and a cancelled call take effect.
 inline constexpr std::size_t kPastFactsAtOnce = 10'000;
-// A fold over at most this many facts goes on from the present state, and looks for no nearer one.
+// If at most this many facts are left to apply, Fold goes on from its present state (fold.h).
 inline constexpr std::uint64_t kPastShortFold = 1000;
 // The longest text of a moment, in bytes. A longer one is refused.
 inline constexpr std::size_t kMaxMomentBytes = 64;

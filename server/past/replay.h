@@ -1,11 +1,16 @@
-// Decides a scheduling pass of the past again, and compares its facts with the stored ones.
+// Checks a scheduling decision of the past, for the command `subak replay`. It decides the pass
+// (one round of decisions) again, in the state before the pass. Then it compares the new facts with
+// the stored facts.
 //
-// A pass is a function of the state, and its facts are consecutive and have one time. But facts do
-// not say where a pass begins. So a replay tries each place at which the pass of a fact can begin.
-// These are the facts of the same time up to this fact, from the last fact on that no pass makes.
-// At each place it takes the state before, decides a pass, and compares all facts of the pass with
-// the stored ones. If they are equal at some place and include the fact, the decision is the same.
-// If they differ at every place, no pass made the stored facts (docs/design/0129).
+// A pass depends only on the state. Its facts are consecutive and have one time. But no fact says
+// where a pass begins. For example, the facts 40 to 44 have one time, 41 is an edit of an account,
+// and fact 43 starts a job. No pass makes an edit, so the pass of fact 43 begins with fact 42 or
+// 43.
+//
+// So a replay tries each of these facts as the beginning. It rebuilds the state before it, decides
+// a pass in this state, and compares all facts of the pass with the stored facts. If they are equal
+// for one beginning, and include the fact in question, the decision is the same. If they differ for
+// each beginning, no pass made the stored facts (docs/design/0129).
 //
 // Threads: one at a time.
 #pragma once
@@ -42,8 +47,8 @@ struct Replayed {
   Fact fact;
   // The job that the fact is about; 0: it is not about a job that a pass decides on.
   JobId job;
-  // The first and the last fact of the pass. For kDifferent, `begin` is the place at which the most
-  // facts are equal, and `end` is the fact before the first difference.
+  // The first and the last fact of the pass. For kDifferent, `begin` is the beginning with the most
+  // equal facts, and `end` is the fact before the first difference.
   std::uint64_t begin = 0, end = 0;
   // For kDifferent: the stored fact and the replayed fact at the first difference, in text form.
   // Empty: there is no such fact.
@@ -67,9 +72,9 @@ class Replay {
   explicit Replay(StoreReader& reader) : reader_(reader), fold_(reader) {}
 
   // Replays the pass of the fact `seq`. It is fast if `seq` never decreases from call to call. Each
-  // try costs O(state). kNotFound: there is no such fact. kPrecondition: the state before is gone,
-  // or its order rule has a state that no fact stores. kExhausted: limits::kMaxReplayStarts or
-  // limits::kMaxReplayFacts is reached. Other errors are those of the reader.
+  // beginning that it tries costs O(state). kNotFound: no such fact. kPrecondition: the state
+  // before is gone, or its order rule has a state that no fact stores. kExhausted:
+  // limits::kMaxReplayStarts or kMaxReplayFacts is reached. Other errors are those of the reader.
   Result<Replayed> fact(std::uint64_t seq);
 
   // Replays each decision (is_decision()) of the facts `from` to `to`, up to the first difference.

@@ -1,8 +1,8 @@
-// For a webhook-only replica, a process that answers only admission reviews. Gets copies of the
-// data by which the leader's webhook decides (ClusterService.Static), and holds the newest complete
-// copy in memory. If the leader is unreachable, the last copy stays in use, and LeaderCopy tries to
-// connect again. If a new copy is invalid, LeaderCopy logs that and refuses the whole new copy, and
-// the last copy stays in use. Threads: its own thread reads the stream; any thread may call the
+// Gets copies of the data by which the leader's webhook decides (ClusterService.Static), for a
+// webhook-only replica: a process that answers only admission reviews. LeaderCopy holds the newest
+// complete copy in memory. If the leader is unreachable, the last copy stays in use, and LeaderCopy
+// tries to connect again. If a new copy is invalid, it logs that and refuses the whole new copy,
+// and the last copy stays in use. Threads: its own thread reads the stream; any thread may call the
 // methods.
 #pragma once
 

@@ -4,9 +4,9 @@
 // from some inputs. The View is a read-only copy of the state, as of the last batch, for the
 // webhook.
 //
-//  post() -> mailbox -> turn: stamp, Tick if due, apply each -> batch
-//  store idle: Pass if due, hand the batch over -> store thread: one transaction -> durable
-//  release, in order: follower and observers, View, effects, replies
+//  post() -> mailbox -> turn: read the clock, Tick (a deadline) if due, apply each input -> batch
+//  store idle: Pass (scheduling) if due, hand the batch over -> store thread: one transaction
+//  durable: release, in order: follower and observers, View, effects, replies
 //
 // Group commit needs no timer: the loop fills the next batch while the store commits one. So
 // batches are larger under load. The engine may be ahead of the store, but no part of a batch is

@@ -1,5 +1,5 @@
-// Writes texts for people about activity (how busy the held GPUs are). Threads: any; pure
-// functions.
+// Writes texts about activity (how busy the held GPUs are) for users: for Events on idle jobs, and
+// for the warnings of GetStatus. Threads: any; pure functions.
 #pragma once
 
 #include <string>

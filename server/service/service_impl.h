@@ -1,6 +1,13 @@
-// The parts of the service. Threads: the thread that starts or stops the service calls the
-// functions, unless a comment names another. Any thread may call the const functions. Private to
-// server/service; other code uses service.h.
+// The parts of the service as members of one object, and the functions that make, connect, start
+// and stop them. service.cc has the start and the stop, service_state.cc the figures for metrics
+// and status. Private to server/service; other code uses service.h.
+//
+// If the store is a file, this process leads: it decides. If processes share a database, one of
+// them leads, and each other one is a standby. A standby answers reads and admission reviews. It
+// has no edges, notifier or input trace until it takes the lead (server/leader/standby.h).
+//
+// Threads: the thread that starts or stops the service calls the functions, unless a comment names
+// another. Any thread may call the const functions.
 #pragma once
 
 #include <atomic>
@@ -40,7 +47,8 @@ namespace subak {
 
 // The members are in the order in which they are created, and are destroyed in the reverse order.
 struct Service::Impl {
-  // The member `fatal` first writes the file with the last durable fact, and then calls `f`.
+  // `f` ends the process. Before that, `fatal` writes the file with the last durable fact that this
+  // replica knows (DurableMark).
   Impl(Config c, std::function<void(const Error&)> f) : config(std::move(c)) {
     fatal = [this, end = std::move(f)](const Error& error) {
       if (known) known->write();
@@ -48,8 +56,8 @@ struct Service::Impl {
     };
   }
 
-  // Starts the parts in the order of the diagram in service.h. After an error, it makes no further
-  // parts.
+  // Starts the parts in the order of the diagram in service.h, and then lets a standby watch the
+  // lead. After an error, it makes no further parts.
   std::optional<Error> start();
   // Makes the HTTP port and starts it. At first it answers "recovering".
   std::optional<Error> start_http();
@@ -64,14 +72,17 @@ struct Service::Impl {
   std::optional<Error> review_by_copy(const std::string& place);
   // Makes the follower, the runtime and the API for the open store.
   void make_runtime();
-  // Makes this process lead, or makes it follow another leader. It also starts `follower`.
+  // Makes this process the leader if there is none. Otherwise, it becomes a standby, which follows
+  // the leader's facts. It starts `follower` in both cases.
   std::optional<Error> begin();
-  // Starts the runtime and the reader of a changed half-life, and applies the configuration. If
-  // this process took the lead from a process at work (SharedStore::took_over()), it only logs how
-  // its configuration differs.
+  // Does what every new leader must do: starts the input trace, the runtime and the reader of a
+  // changed half-life, and writes an accepted data loss into the audit log. Then it applies the
+  // configuration. If this process took the lead from a process at work (SharedStore::took_over()),
+  // it only logs how its configuration differs. Otherwise, two replicas with different
+  // configurations would change the policy at each failover.
   std::optional<Error> lead();
-  // Works as lead(), on the standby's thread, after this process has taken the lead. It also labels
-  // the pod, and starts the edges and the notifier.
+  // Makes a standby the leader: calls lead(), labels the pod, and starts the edges and the
+  // notifier. It runs on the standby's thread, once this process has taken the lead.
   std::optional<Error> take_over();
   // Logs how this configuration differs from the values in force. It changes no value.
   std::optional<Error> say_not_put_in();
@@ -104,7 +115,8 @@ struct Service::Impl {
   std::optional<Error> start_pod_label();
   // Requests that the thread of the PodLabel sets or removes the label of the leader on the pod.
   void label_pod(bool leads);
-  // Blocks until the follower has answered a read or has failed, or until a stop is requested.
+  // Blocks until the follower has answered a read, since a service that is ready answers reads. It
+  // also returns if the follower has failed, or if a stop is requested.
   void await_first_read();
   // Starts the prober of all listeners, and ends the reviewer's prober.
   void start_prober();
@@ -112,14 +124,16 @@ struct Service::Impl {
   std::vector<metrics::ListenerState> listeners() const;
   // Stops the parts in the reverse order of their start. It skips parts that were not made.
   void stop();
-  // Handles each durable batch, on the loop's thread.
+  // Passes each durable batch to the follower, the API's streams, the notifier and DurableMark. If
+  // this process has committed the batch, it also calls count() and tell_known_as(). It runs on the
+  // loop's thread.
   void released(const Released& batch);
   // Counts the events of a batch that this process has committed, for the metrics. It reads the
   // topologies of placed jobs from the follower (Events::look_up()). It also reports spent budgets
   // to the log and to the edges.
   void count(const Released& batch);
-  // If a user name of an edge at its API server has changed, sends all these user names to the
-  // other replicas.
+  // Sends the user names of the edges at their API servers to the other replicas
+  // (Leadership::known_as), if one of the names has changed.
   void tell_known_as(const View& view);
   // Collects the state for the metrics page. It runs on the threads of the HTTP port.
   metrics::ShellState shell_state() const;
@@ -127,7 +141,7 @@ struct Service::Impl {
   std::vector<std::string> warnings() const;
 
   Config config;
-  // Ends the process.
+  // Ends the process after an error that only a restart repairs.
   std::function<void(const Error&)> fatal;
   // The clock of this machine.
   SystemClock machine;
@@ -140,11 +154,11 @@ struct Service::Impl {
   // The result of divide_files().
   ConnectionLimits connections;
   std::unique_ptr<Store> store;
-  // `store`, if it is shared; else nullptr.
+  // The same object as `store`, if processes share the store; else nullptr.
   SharedStore* shared = nullptr;
-  // nullptr: the store is a file.
+  // The last durable fact that this replica knows. nullptr: the store is a file.
   std::unique_ptr<DurableMark> known;
-  // nullptr: this process has not led yet.
+  // Writes every input into files, for replays. nullptr: this process has not led yet.
   std::unique_ptr<InputTrace> trace;
   ActivityBook activity;
   // nullptr: no prices are configured.
@@ -156,7 +170,7 @@ struct Service::Impl {
   std::unique_ptr<ApiServer> api;
   std::unique_ptr<Watchdog> watchdog;
   std::unique_ptr<metrics::LedgerAudit> audit;
-  // nullptr: the store is a file.
+  // Follows the leader, or takes the lead. nullptr: the store is a file.
   std::unique_ptr<Standby> standby;
   Reviewer reviewer{config, events, clock};
   browser::HttpPort http;

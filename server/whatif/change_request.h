@@ -1,5 +1,6 @@
-// Reads a change from the message of the API.
-// Threads: any; pure functions.
+// Reads the change of a what-if question: what should have been different in a window of the
+// store's history, such as 8 more nodes (what_if_run.h). The call WhatIf uses it. Threads: any;
+// pure functions.
 #pragma once
 
 #include "core/error.h"
@@ -8,10 +9,14 @@
 
 namespace subak::whatif {
 
-// Reads all lines of the change. Values of accounts are read as in an edit of accounts, and values
-// of the policy as in an edit of the policy. Meters of a half-life are not set. The error is
-// kInvalid, or kNotFound for an unknown key of the policy; its field names the line, such as
-// "nodes[1].count". Whether accounts and nodes exist is not checked.
+// Returns the change that the lists `accounts`, `policy`, `nodes` and `load` of the request
+// describe. A line is one entry of a list: an account's other settings, a key of the policy with
+// another value, nodes that come or go, or jobs in addition. Accounts are read as in the call
+// ApplyAccounts, and keys as in SetPolicy.
+//
+// The error is kInvalid, or kNotFound for an unknown key of the policy. Its field names the line,
+// such as "nodes[1].count". The function cannot check whether accounts and nodes exist. It does not
+// set Change::start_meters and Change::end_meters, which follow from the history.
 Result<sim::Change> read_change(const v1::WhatIfRequest& request);
 
 }  // namespace subak::whatif

@@ -1,5 +1,5 @@
-// Writes the results of replays and forecasts into the message of the API.
-// Threads: any; pure functions.
+// Writes the answer to a what-if question (what_if_run.h) into the message of the API. Threads:
+// any; pure functions.
 #pragma once
 
 #include "sim/history/present.h"
@@ -8,10 +8,11 @@
 
 namespace subak::whatif {
 
-// Writes all of the report but the present. `changed` is the workload of the replay `after`, and
-// the workload of the history is that of the replay `before`.
+// Writes the report, except its field `present`. `before`: the replay of the window as it was.
+// `after`: the replay with the change, and `changed` its workload (the jobs and nodes).
 void put(const sim::History& history, const sim::HistoryReplay& before,
          const sim::Workload& changed, const sim::HistoryReplay& after, v1::WhatIfReport* out);
+// Writes the field `present`: how the change moves the forecast of the jobs that wait now.
 void put(const sim::PresentDifference& present, v1::WhatIfPresent* out);
 
 }  // namespace subak::whatif

@@ -1,6 +1,6 @@
-// Answers what a change would have done: reads a window of a store's history, replays it as it was
-// and with the change, and compares forecasts at its end (docs/design/0132).
-// Threads: one at a time for each reader.
+// Answers what a change would have done (the call WhatIf). It reads a window of a store's history,
+// replays it as it was and with the change, and compares forecasts at the end of the window
+// (docs/design/0132). Threads: one at a time for each reader.
 #pragma once
 
 #include <cstdint>

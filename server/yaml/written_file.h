@@ -1,5 +1,5 @@
-// Reads a file that people write, up to a limit.
-// Threads: any.
+// Reads a file that people write, such as the receivers file or a price list, up to a limit of its
+// size. Threads: any.
 #pragma once
 
 #include <string>

@@ -58,7 +58,7 @@ struct Shared {
   Past past;
   StreamSet streams;
   Observers launchers;  // streams of Effects
-  // The desks of the methods Backup and WhatIf.
+  // The threads for the long work of Backup and WhatIf (desk.h), one call of each method at a time.
   struct Desks {
     Desk backups, what_ifs;
   } desks;

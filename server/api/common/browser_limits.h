@@ -21,8 +21,8 @@ inline constexpr std::size_t kMaxBrowserAnswerBytes = 256u << 20;
 // How long a call may take. A caller may ask for less with Connect-Timeout-Ms. After this time the
 // answer is deadline_exceeded.
 inline constexpr DurationMs kBrowserCallMs = 30 * kSecondMs;
-// How long after a call the same question is sent again. Browsers that ask it meanwhile wait, and
-// share that answer.
+// The least time from one call to the next equal call. A browser that makes the same call meanwhile
+// waits for the next one and shares its answer (server/browser/shared_calls.h).
 inline constexpr DurationMs kSharedCallMs = 100;
 
 // The most open event streams, in all and of one session. A further stream is refused with
@@ -34,7 +34,7 @@ inline constexpr std::size_t kMaxLiveStreamsPerSession = 16;
 inline constexpr std::size_t kMaxLiveBacklogBytes = 1u << 20;
 // The most bytes of an event. A longer event has no data, and names the call that returns the data.
 inline constexpr std::size_t kMaxLiveEventBytes = 128u << 10;
-// How often the service looks for changes, and how often it looks when there is no new fact.
+// How often the service looks for new facts, and how often it reads again without any new fact.
 inline constexpr DurationMs kLiveEveryMs = kSecondMs;
 inline constexpr DurationMs kLiveIdleMs = 10 * kSecondMs;
 // After this time without an event, a reader gets an empty comment, so that proxies keep the

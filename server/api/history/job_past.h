@@ -1,7 +1,7 @@
-// Finds the facts about one job in the store, and turns them into its history. The store has no
-// index of facts by job. A search finds the fact that created the job: the jobs of a cluster have
-// ascending numbers, and facts have ascending times. From there on, all facts are read up to the
-// end of the job (docs/design/0128).
+// Reads the history of one job from the store, for the call GetJobHistory. The store has no index
+// of facts by job. But the jobs of a cluster have ascending numbers, in the order of their
+// creation. So a binary search over the facts finds the fact that created the job. From there on,
+// JobPast reads all facts up to the end of the job (docs/design/0128).
 //
 // Threads: one at a time.
 #pragma once
@@ -25,7 +25,7 @@ class JobPast {
  public:
   struct Asked {
     JobId job;
-    // Only events of facts after this one. 0: search for the begin of the job.
+    // From the page token: only later facts are read. 0: first find the fact that created the job.
     std::uint64_t after = 0;
     // The last fact to read.
     std::uint64_t last_seq = 0;
@@ -48,8 +48,8 @@ class JobPast {
 
  private:
   enum class Step : unsigned char { kNarrow, kFind, kScan, kDone, kMissing };
-  // Whether the creation of a job comes before, is, or comes after that of this job. nullopt: the
-  // fact creates no job of the cluster.
+  // Says whether the job that this fact creates is an earlier one of the cluster (less), the job in
+  // question (equal) or a later one (greater). nullopt: the fact creates no job of the cluster.
   std::optional<std::strong_ordering> order_of(const Fact& fact) const;
   Result<std::vector<Fact>> facts(StoreReader& store, std::uint64_t after, std::uint64_t most);
   std::optional<Error> narrow(StoreReader& store);
@@ -60,7 +60,7 @@ class JobPast {
   const Asked asked_;
   derive::JobHistory history_;
   Step step_;
-  // Facts up to low_ create only jobs with lower numbers. The job's creation is before high_.
+  // The range of the search: facts up to low_ create only earlier jobs, and high_ is after the job.
   std::uint64_t low_ = 0, high_;
   // The search looks at facts after middle_, and has looked at those up to at_. kScan: the last
   // fact that was read.

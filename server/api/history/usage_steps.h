@@ -1,5 +1,5 @@
-// Adds up usage in steps of equal length. The sums are exact.
-// Units: milli-GPU x ms. Threads: one at a time.
+// Adds up the GPU time of ledger rows in steps of equal length, such as hours, for the call
+// GetUsageHistory. The sums are exact. Units: milli-GPU x ms. Threads: one at a time.
 #pragma once
 
 #include <cstddef>
@@ -24,8 +24,8 @@ class UsageSteps {
   // all accounts.
   UsageSteps(TimeMs from_ms, TimeMs to_ms, DurationMs step_ms, std::vector<AccountId> payers);
 
-  // Adds a row of the ledger, divided at the ends of steps. A row with `booked_ms` counts as a
-  // whole in one step (LedgerRow::counts_from()).
+  // Adds a row of the ledger, divided at the ends of steps. A row that was written after its month
+  // was closed (`booked_ms` is set) counts as a whole in the step with that time.
   void add(const LedgerRow& row);
   // Adds usage that has no row yet: `milligpu` of `payer` in [from_ms, to_ms).
   void add(AccountId payer, UsageState state, MilliGpu milligpu, TimeMs from_ms, TimeMs to_ms);

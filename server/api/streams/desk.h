@@ -1,5 +1,5 @@
-// Runs the long work of one call at a time, on a thread of its own.
-// Threads: any.
+// Runs the long work of a call, such as Backup or WhatIf, on a thread of its own, for one caller at
+// a time. Each method has a desk, which refuses a second caller. Threads: any.
 #pragma once
 
 #include <functional>
@@ -16,10 +16,10 @@ class Desk {
  public:
   // Joins the thread of the last work.
   ~Desk() { stop(); }
-  // Reserves the desk for the work of `caller`. nullopt: end() must be called once. The work that
-  // run() gets must call end(). If the caller of begin() does not call run(), it must call end()
-  // itself. A text: the desk is not free, and the text is the name of the caller whose work runs;
-  // empty if the service stops. Then do not call end().
+  // Reserves the desk for the work of `caller`. nullopt: the desk is reserved. Then call end()
+  // once: in the work that run() gets, or directly if you do not call run(). A text: the desk is
+  // not free, so do not call end(). The text is the name of the caller whose work runs; empty if
+  // the service stops.
   std::optional<std::string> begin(const std::string& caller);
   // Starts a thread that runs `work`; `work` must call end(). Before that, it joins the thread of
   // the previous work, which has called end(). After stop(), it drops `work` and returns.

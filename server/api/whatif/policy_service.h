@@ -1,5 +1,5 @@
-// The gRPC handlers for questions about other settings. gRPC calls the methods on its own threads,
-// and may run several at the same time. Each method returns at once; the call is finished later.
+// The gRPC handlers for what-if questions: what other settings would have done. gRPC calls them on
+// its own threads, maybe several at once. They return at once; the call finishes later.
 #pragma once
 
 #include "server/api/calls/shared.h"

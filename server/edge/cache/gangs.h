@@ -17,8 +17,8 @@ namespace subak {
 // Finds the gang of a pod from the pod's owner. It writes the gang and its size into `pod`. For a
 // pod of a LeaderWorkerSet, it also writes into `entry` how many pods of its group ask for no GPUs.
 // Returns false if the cache does not have the owner yet.
-// If the pod's own labels state the gang, find_gang() only decides who identifies it: its name, or
-// also the owner that creates all its pods (docs/design/0073).
+// If the pod's own labels state the gang, find_gang() only decides what identifies this gang: its
+// name alone, or its name and the owner that creates all its pods (docs/design/0073).
 bool find_gang(const OwnerCache& owners, Pod& pod, PodEntry& entry);
 // Returns the uid of the owner that creates all pods of the gang that a pod states, even a pod
 // without GPUs. Empty: the pod states no gang, its gang has several owners, or the cache does not

@@ -1,5 +1,6 @@
-// The owners of pods (objects that create pods, such as Jobs), and the groups that pods name (a
-// PodGroup or Workload), as last seen. Threads: one at a time; ClusterCache owns the cache.
+// The owners of pods (objects that create pods, such as Jobs) and the groups that pods name (a
+// PodGroup or Workload). They show which pods form a gang. Threads: one at a time; ClusterCache
+// owns the cache.
 #pragma once
 
 #include <cstdint>

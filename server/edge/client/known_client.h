@@ -12,9 +12,9 @@
 
 namespace subak {
 
-// A KubeClient and its Credentials. If the credential has changed, turn() gives the new one to the
-// A KubeClient and its Credentials. If the credential has changed, turn() gives the new one to the
-// KubeClient. Calls and watches wait until the first credential has come.
+// A KubeClient and its Credentials. In each turn(), it checks whether the credential has changed,
+// and if so, gives the new one to the KubeClient. Until the first credential has come, calls and
+// watches wait.
 class KnownClient final : public KubeApi {
  public:
   // `wall_ms`: the wall clock, by which credentials expire. The client calls `tell` once for each

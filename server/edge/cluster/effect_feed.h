@@ -44,9 +44,9 @@ class EffectFeed {
   WriteQueue& queue_;
   // nullptr: not subscribed.
   std::shared_ptr<EffectStream> stream_;
-  // True: such a read has no answer yet.
+  // True: a read that confirm() began has no answer yet.
   bool confirming_ = false;
-  // When the next such read is due, by the monotonic clock.
+  // When confirm() may begin the next read, by the monotonic clock.
   std::int64_t confirm_due_ms_ = 0;
 };
 

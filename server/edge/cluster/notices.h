@@ -54,8 +54,8 @@ class Notices {
   std::size_t late_domain_nodes() const { return domains_.late(); }
   // Asks the follower for the namespaces of accounts with spent budgets. Call it in each turn.
   void look_at_budgets() { budgets_.turn(); }
-  // Sends as many Events as the rate allows. `writes_full`: the writes use all connections that
-  // they may use. Then turn() sends Events only if their queue is crowded.
+  // Sends as many Events as the rate allows. `writes_full`: writes such as gate patches use all
+  // their connections. Events then wait, unless their queue is half full and would soon drop some.
   void turn(bool writes_full);
   // Returns the time until turn() has work, at most limits::kLoopMaxWaitMs.
   DurationMs due_in(bool writes_full) const;
@@ -81,9 +81,9 @@ class Notices {
   // By job: the last attempt with an Event about its start.
   // So an attempt gets one such Event, not one for each pod.
   std::map<JobId, std::uint32_t> announced_starts_;
-  // True: a page is being read.
+  // True: a page of waiting jobs is being read.
   bool looking_ = false;
-  // When the next page is due, by the monotonic clock.
+  // When the next page of waiting jobs is due, by the monotonic clock.
   std::int64_t look_due_ms_ = 0;
 };
 

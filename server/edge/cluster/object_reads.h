@@ -30,7 +30,7 @@ class ObjectReads {
   // time until a read succeeds.
   void read_outdated_pods();
   // Marks the nodes whose devices have changed, to be read again. Also marks the pods whose
-  // requests may have changed because their ResourceClaims, volumes or near pods have changed.
+  // requests may have changed, because of their ResourceClaims, volumes or required pod affinity.
   void outdate_devices();
   // Reads each node again whose clock error, devices or offer of a channel have changed, so that
   // the core gets the change with the node.

@@ -1,6 +1,12 @@
-// The ResourceClaims and ResourceClaimTemplates of a cluster, and which pod pays for each
-// ResourceClaim: that pod's job is charged for the devices. The core, the engine that decides, gets
-// only the GPUs that follow for each pod. Threads: one at a time; ClusterCache owns the cache.
+// The ResourceClaims and ResourceClaimTemplates of a cluster. They show which GPUs a pod requests,
+// and which pod pays for a ResourceClaim that several pods share.
+//
+// For example, the pods A and B name the same ResourceClaim for 2 GPUs. These GPUs exist once, so
+// only one of the pods pays: pod A requests the GPUs, and its job is charged for them. Pod B
+// requests none, and waits until the ResourceClaim is reserved for A. When A has ended, B pays.
+//
+// The core, the engine that decides, gets only the GPUs that follow for each pod. Threads: one at a
+// time; ClusterCache owns the cache.
 #pragma once
 
 #include <cstdint>

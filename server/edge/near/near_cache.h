@@ -1,8 +1,8 @@
-// The pods of a cluster that have nodes, for the required pod affinity of gated pods. The core, the
-// engine that decides, does not get the labels of pods. So the cache adds to a gated pod's node
-// affinity the topology domains of the pods that its pod affinity selects (docs/design/0123). A
-// topology domain is the nodes with one value of a label. Threads: one at a time; ClusterCache owns
-// the cache.
+// The pods of a cluster that have nodes, for the required pod affinity of gated pods. A topology
+// domain is the nodes with one value of a label. For example, the affinity of a gated pod selects
+// cache servers in the same zone, and these run in zone z1. Then NearCache adds "zone in z1" to the
+// node affinity of the gated pod (docs/design/0123). The core, the engine that decides, gets only
+// this node affinity, since it does not know the labels of pods. Threads: one at a time.
 #pragma once
 
 #include <cstdint>

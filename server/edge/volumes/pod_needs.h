@@ -18,7 +18,7 @@ struct PodWait {
   std::string claim;
   // Which volume of the pod does not exist yet. Empty: none.
   std::string volume;
-  // Near which pod it must be. Empty: it need not wait for a pod.
+  // Why its pod affinity gives it no nodes yet. Empty: it need not wait for other pods.
   std::string near;
   bool any() const { return !claim.empty() || !volume.empty() || !near.empty(); }
   friend bool operator==(const PodWait&, const PodWait&) = default;

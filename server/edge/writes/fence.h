@@ -1,22 +1,22 @@
-// The fence prevents an outdated patch from giving one node to two jobs. A hold is the GPUs on a
-// node that the core, the engine that decides, gives to a pod before the pod is bound. The fence
-// guards pods whose hold was released although an outdated patch has opened their gate, or still
-// may open the gate.
-//
-// The core releases the hold of a pod if it believes that the pod's gate is closed. But a patch
-// that opens the gate may be delayed, in this process or in an earlier leader. The delayed patch
-// names a version of the pod, and applies as long as the pod has that version. So Subak changes the
-// pod: it patches a mark onto the pod. Once the API server has accepted the mark, the pod has a
-// newer version, and no delayed patch applies any more.
+// The fence makes sure that no outdated patch opens the gate of a second pod for the same GPUs. A
+// hold is the GPUs on a node that the core, the engine that decides, gives to a pod before the pod
+// is bound. The fence guards each pod whose hold was released although an outdated patch has opened
+// its gate, or still may open it.
 //
 // For example, an earlier leader sends a patch that opens the gate of pod A for node n, and the
-// patch is delayed. The core releases A's hold and gives n to pod B. Without the fence, the patch
-// could arrive after B's gate is open, and both pods would run on n.
+// patch is delayed. The core believes that A's gate is closed, and releases A's hold. Then pod B
+// gets these GPUs. The edge opens B's gate, and then the delayed patch opens A's gate too. The
+// scheduler can bind only one of the two pods, and chance decides which one. The other pod waits in
+// vain. If A is bound, the ledger has the wrong pod.
 //
-// Until the pod has the mark, the edge releases no other pod to the guarded pod's node. If that
-// node is unknown, as after a start, the edge releases no pod at all. If the gate of the guarded
-// pod turns out to be open, the mark comes too late. Then the edge releases no other pod to that
-// node until one of these is true:
+// A patch names a version of the pod, and applies only while the pod has this version. So the edge
+// first patches a mark onto A, before it opens B's gate. Once the API server has accepted the mark,
+// A has a newer version, and no delayed patch applies any more.
+//
+// Until the guarded pod has the mark, the edge opens no other gate for that pod's node. If this
+// node is unknown, as after a start, the edge opens no gate at all. If the gate of the guarded pod
+// turns out to be open, the mark comes too late. Then the edge opens no other gate for the node
+// until one of these is true:
 // - the core knows that the guarded pod is bound;
 // - the guarded pod is gone;
 // - the scheduler finds no node for the guarded pod.

@@ -38,8 +38,8 @@ class UsageGroups {
  public:
   explicit UsageGroups(const UsageColumns& columns) : columns_(columns) {}
   // Adds the part of a row in [from_ms, to_ms). A row that spans midnight counts in both days, with
-  // a part in each. A row with `booked_ms` counts as a whole at that time. `sign`: 1, or -1 to
-  // subtract a row that was added before.
+  // a part in each. A row that was written after its month was closed counts as a whole at its
+  // `booked_ms`. `sign`: 1, or -1 to subtract a row that was added before.
   void add(const LedgerRow& row, TimeMs from_ms, TimeMs to_ms, int sign = 1);
   // Adds the sums of one day for which `wants(payer, holder)` is true.
   template <class F>

@@ -1,9 +1,9 @@
-// Which past checkpoints a store keeps (docs/design/0131).
+// Decides which past checkpoints a store keeps (docs/design/0131). A read of the past starts from
+// the nearest earlier one, so the gaps between them must not be large anywhere.
 //
-// A fold to any fact must be short. So a store keeps a checkpoint if no other one is nearer than
-// limits::kPastCheckpointFacts. If they are too many or too large, the store drops the one whose
-// neighbours are nearest to each other, and of several such the oldest. The neighbour before the
-// first one is fact 0. The last one stays. So the gaps grow evenly over the whole history.
+// A store keeps a checkpoint if all others are at least limits::kPastCheckpointFacts away. At the
+// limits on number and bytes, it drops the one whose neighbours are nearest to each other; of equal
+// ones, the oldest. Fact 0 counts as a neighbour, and the last one is never dropped.
 #pragma once
 
 #include <cstdint>
@@ -19,9 +19,9 @@
 
 namespace subak {
 
-// True if a checkpoint after the fact `seq` is worth keeping: none in `kept` is nearer than
-// limits::kPastCheckpointFacts, and there is room, or others would be dropped before it. `kept`: in
-// order of `seq`. O(n). Threads: any.
+// True if a checkpoint after the fact `seq` is worth keeping. Then all in `kept` are at least
+// limits::kPastCheckpointFacts away, and the limits would not drop the new one before others.
+// `kept`: in order of `seq`. O(n). Threads: any.
 bool wants_past_checkpoint(std::span<const StoredCheckpoint> kept, std::uint64_t seq);
 
 // The past checkpoints of a store, as add_past_checkpoint() changes them.

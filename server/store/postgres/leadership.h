@@ -1,7 +1,7 @@
 // Elects the leader, the one process that commits, by two rows of the database. The row of the
-// table lead names the leader, and has the epoch, a number that only rises, at the latest when
-// another process takes the lead. The row of the table beat counts the leader's heartbeats. Private
-// to server/store/postgres.
+// table lead names the leader. It also has the epoch, a number that never falls and that rises each
+// time another process takes the lead. The row of the table beat counts the leader's heartbeats.
+// Private to server/store/postgres.
 #pragma once
 
 #include <cstdint>
