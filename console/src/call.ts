@@ -1,5 +1,6 @@
 // Calls of the service: POST /subak.v1.SERVICE/METHOD with proto3 JSON, as Connect's unary calls.
 import type { Methods } from "subak-api";
+import { answered, reached, replicaOf, silent } from "./link";
 import { momentOf } from "./route";
 
 // An answer, and the number of the last fact that it includes. `moment`: the earlier moment that it
@@ -25,14 +26,53 @@ let received = 0;
 // Returns how many letters of answers came since the page was opened.
 export const receivedInAll = (): number => received;
 
-async function problem(reply: Response): Promise<CallError> {
-  const text = await reply.text();
+function problem(reply: Response, text: string): CallError {
   try {
     const body = JSON.parse(text) as { code?: string; message?: string };
     return new CallError(body.code ?? String(reply.status), body.message ?? text);
   } catch {
     const code = reply.status === 401 ? "unauthenticated" : String(reply.status);
     return new CallError(code, text.trim() || reply.statusText);
+  }
+}
+
+// Proxies answer with these if they do not reach the service.
+const NO_SERVICE = new Set(["502", "503", "504"]);
+
+const inFlight = new Set<AbortController>();
+
+// Ends all calls in flight as unreachable: their connections are dead.
+export function giveUp(): void {
+  for (const one of [...inFlight]) one.abort();
+}
+
+interface Reply {
+  reply: Response;
+  text: string;
+}
+
+async function post(method: string, request: unknown, at: string, signal?: AbortSignal): Promise<Reply> {
+  const ended = new AbortController();
+  const end = () => ended.abort();
+  if (signal?.aborted) end();
+  signal?.addEventListener("abort", end);
+  inFlight.add(ended);
+  try {
+    const reply = await fetch("/subak.v1." + method, {
+      method: "POST",
+      headers: { "Content-Type": "application/json", "Connect-Protocol-Version": "1", ...(at ? { "Subak-At": at } : {}) },
+      body: JSON.stringify(request),
+      credentials: "same-origin",
+      signal: ended.signal,
+    });
+    return { reply, text: await reply.text() };
+  } catch (error) {
+    if (signal?.aborted) throw error;
+    silent();
+    throw new CallError("unreachable", "The service does not answer.");
+  } finally {
+    signal?.removeEventListener("abort", end);
+    inFlight.delete(ended);
   }
 }
 
@@ -43,23 +83,16 @@ export async function call<M extends keyof Methods>(
   signal?: AbortSignal,
   at = momentOf(),
 ): Promise<Answer<Methods[M][1]>> {
-  let reply: Response;
-  try {
-    reply = await fetch("/subak.v1." + method, {
-      method: "POST",
-      headers: { "Content-Type": "application/json", "Connect-Protocol-Version": "1", ...(at ? { "Subak-At": at } : {}) },
-      body: JSON.stringify(request),
-      credentials: "same-origin",
-      signal,
-    });
-  } catch (error) {
-    if (signal?.aborted) throw error;
-    throw new CallError("unreachable", "The service does not answer.");
+  const { reply, text } = await post(method, request, at, signal);
+  if (!reply.ok) {
+    const refusal = problem(reply, text);
+    if (NO_SERVICE.has(refusal.code)) silent();
+    else reached();
+    throw refusal;
   }
-  if (!reply.ok) throw await problem(reply);
+  answered(replicaOf(reply.headers));
   const sequence = reply.headers.get("subak-sequence");
   const moment = reply.headers.get("subak-time");
-  const text = await reply.text();
   received += text.length;
   return {
     value: JSON.parse(text) as Methods[M][1],

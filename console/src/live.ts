@@ -1,5 +1,6 @@
 // Says when to read again. All tabs of a browser share one stream of events; where there is no
 // stream, each tab reads every five seconds.
+import { isLost, onLink, reached, silent } from "./link";
 
 type Listener = () => void;
 // `forced`: a person asked for it.
@@ -47,34 +48,72 @@ function heard(): void {
   tell();
 }
 
+// A stream that worked has ended: the views read at once, which shows whether the service answers.
+function broken(): void {
+  setState("polling");
+  silent();
+  tell();
+}
+
 // Follows the stream until it fails for good. The browser itself comes back after a broken
-// connection.
+// connection. If calls find that the service does not answer, the stream is dead too.
 function follow(channel: BroadcastChannel | undefined): Promise<void> {
   return new Promise((done) => {
     const source = new EventSource("/live?topics=" + TOPIC);
+    let isOpen = false;
+    const end = () => {
+      stop();
+      source.close();
+      done();
+    };
+    const lost = () => {
+      setState("polling");
+      if (!isOpen) return;
+      isOpen = false;
+      channel?.postMessage("lost");
+      broken();
+    };
+    const stop = onLink(() => {
+      if (!isLost() || !isOpen) return;
+      lost();
+      end();
+    });
     const news = () => {
       channel?.postMessage("news");
       heard();
     };
     for (const name of [TOPIC, "reset"]) source.addEventListener(name, news);
-    source.onerror = () => {
-      channel?.postMessage("lost");
-      setState("polling");
-      if (source.readyState === EventSource.CLOSED) done();
+    source.onopen = () => {
+      isOpen = true;
+      reached();
     };
+    source.onerror = () => {
+      lost();
+      if (source.readyState === EventSource.CLOSED) end();
+    };
+  });
+}
+
+// The views read as soon as the service answers again.
+function readAfterLoss(): void {
+  let wasLost = false;
+  onLink(() => {
+    if (wasLost && !isLost()) tell();
+    wasLost = isLost();
   });
 }
 
 export function startLive(): void {
   keepPolling();
+  readAfterLoss();
   document.addEventListener("visibilitychange", () => tell());
   const channel = "BroadcastChannel" in window ? new BroadcastChannel("subak-live") : undefined;
   if (channel) {
-    channel.onmessage = (event) => (event.data === "news" ? heard() : setState("polling"));
+    channel.onmessage = (event) => (event.data === "news" ? heard() : broken());
   }
   const again = async () => {
     await follow(channel);
-    window.setTimeout(lead, 6 * POLL_MS);
+    window.setTimeout(lead, isLost() ? POLL_MS : 6 * POLL_MS);
   };
   // One tab holds the lock and the stream. If it closes, another tab gets both.
   const lead = () => {

@@ -2,6 +2,7 @@
 import { ReactNode, useEffect, useRef, useState, useSyncExternalStore } from "react";
 import type { ExpectedStart, Job, WaitReason } from "subak-api";
 import { CallError } from "./call";
+import { linkNow, onLink } from "./link";
 import { liveState, onLiveState } from "./live";
 import { MomentBar } from "./moment";
 import type { Read } from "./read";
@@ -180,16 +181,18 @@ const OLD_MS = 15_000; // a view that is not read again for so long says so
 
 function AsOf({ read, at, once }: { read: Read<unknown>; at?: string; once?: boolean }) {
   const live = useSyncExternalStore(onLiveState, liveState);
+  const { lostAt, replica } = useSyncExternalStore(onLink, linkNow);
   const now = useNow();
-  const ms = read.moment ?? instant(at) ?? read.at;
-  if (ms === undefined) return <span>Reading …</span>;
+  const behind = (read.moment === undefined && replica?.behindMs) || 0;
+  const ms = read.moment ?? (instant(at) ?? read.at ?? NaN) - behind;
+  if (Number.isNaN(ms)) return <span>Reading …</span>;
   const age = now - (read.at ?? now);
-  const how = once || read.moment !== undefined ? "" : live === "live" ? ", live" : ", read every 5 s";
+  const how = age > OLD_MS ? `read ${relative(now - age, now)}` : live === "live" ? "live" : "read every 5 s";
   return (
     <span>
       As of <time dateTime={new Date(ms).toISOString()}>{`${day(ms)} ${clock(ms)} UTC`}</time>
       {read.sequence === undefined ? "" : `, fact ${read.sequence}`}
-      {age > OLD_MS && !once && read.moment === undefined ? `, read ${relative(now - age, now)}` : how}
+      {once || read.moment !== undefined ? "" : `, ${lostAt === undefined ? how : "not current"}`}
     </span>
   );
 }

@@ -6,6 +6,7 @@ import { askForMoment, MomentChoice, OnlyPresent, useMomentAsked } from "./momen
 import { Name } from "./parts";
 import { go, href, Route, useRoute } from "./route";
 import { Search } from "./search";
+import { StatusLine } from "./status";
 import { Audit } from "./views/audit";
 import { Fleet } from "./views/fleet";
 import { JobView } from "./views/job";
@@ -151,18 +152,21 @@ export function Shell() {
       <a className="skip" href="#main" onClick={(e) => { e.preventDefault(); main.current?.focus(); }}>
         Skip to the view
       </a>
-      <header>
-        <a className="brand" href={href(["overview"])} aria-label="Subak, overview">
-          <img src="/icon.svg" alt="" width="24" height="24" /> Subak
-        </a>
-        <Navigation view={route.path[0]} />
-        <Search input={search} />
-        <button type="button" onClick={nextColours} aria-label={`Colours: ${colours}. Change`} className="icon">
-          {colours === "auto" ? "◐" : colours === "light" ? "○" : "●"}
-        </button>
-        <button type="button" onClick={askForMoment} aria-label="Show an earlier moment" className="icon">↶</button>
-        <button type="button" onClick={() => setHelp(true)} aria-label="Keys" className="icon">?</button>
-      </header>
+      <div className="top">
+        <header>
+          <a className="brand" href={href(["overview"])} aria-label="Subak, overview">
+            <img src="/icon.svg" alt="" width="24" height="24" /> Subak
+          </a>
+          <Navigation view={route.path[0]} />
+          <Search input={search} />
+          <button type="button" onClick={nextColours} aria-label={`Colours: ${colours}. Change`} className="icon">
+            {colours === "auto" ? "◐" : colours === "light" ? "○" : "●"}
+          </button>
+          <button type="button" onClick={askForMoment} aria-label="Show an earlier moment" className="icon">↶</button>
+          <button type="button" onClick={() => setHelp(true)} aria-label="Keys" className="icon">?</button>
+        </header>
+        <StatusLine />
+      </div>
       <main id="main" tabIndex={-1} ref={main} className={"view-" + route.path[0]}>
         <Body route={route} />
       </main>

@@ -127,6 +127,9 @@ void Calls::arrived(const std::shared_ptr<Flight>& flight, const grpc::Status& s
   };
   copy("subak-sequence", flight->answer.sequence);
   copy("subak-time", flight->answer.time);
+  copy("subak-leads", flight->answer.leads);
+  copy("subak-epoch", flight->answer.epoch);
+  copy("subak-behind-ms", flight->answer.behind_ms);
   {
     const MutexLock lock(mutex_);
     const std::size_t bytes = flight->response.Length();

@@ -57,6 +57,9 @@ struct Answered {
   // The metadata subak-time: the moment that the answer shows, in ms since 1970. Empty: the answer
   // shows the present.
   std::string time;
+  // The values of subak-leads, subak-epoch and subak-behind-ms, which name the replica that
+  // answered; empty: there are none (server/api/calls/shared.h).
+  std::string leads{}, epoch{}, behind_ms{};
 };
 
 // The calls in flight of one process. Threads: any, between start() and stop().

@@ -196,13 +196,17 @@ HttpResponse connect_answer(Answered answered) {
                          ? HttpResponse{200, std::string(kJson), std::move(answered.json),
                                         "\r\nCache-Control: no-store"}
                          : connect_error(answered.status);
-  if (!answered.sequence.empty()) {
+  const std::pair<const char*, const std::string&> trailers[] = {
+      {"Subak-Sequence: ", answered.sequence},
+      {"Subak-Time: ", answered.time},
+      {"Subak-Leads: ", answered.leads},
+      {"Subak-Epoch: ", answered.epoch},
+      {"Subak-Behind-Ms: ", answered.behind_ms}};
+  for (const auto& [name, value] : trailers) {
+    if (value.empty()) continue;
     // The second header is the Connect form of a trailer.
-    out.headers += "\r\nSubak-Sequence: " + answered.sequence +
-                   "\r\nTrailer-Subak-Sequence: " + answered.sequence;
-  }
-  if (!answered.time.empty()) {
-    out.headers += "\r\nSubak-Time: " + answered.time + "\r\nTrailer-Subak-Time: " + answered.time;
+    out.headers.append("\r\n").append(name).append(value);
+    out.headers.append("\r\nTrailer-").append(name).append(value);
   }
   return out;
 }

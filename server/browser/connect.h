@@ -41,7 +41,8 @@ HttpResponse connect_error(const grpc::Status& status, int http = 0);
 HttpResponse connect_refusal(grpc::StatusCode code, const Error& error, int http = 0);
 // Returns the answer to a call: the message, or the error. The header Subak-Sequence has the number
 // of the last fact that the message includes. For a call with Subak-At, the header Subak-Time has
-// the moment in ms since 1970.
+// the moment in ms since 1970. Subak-Leads, Subak-Epoch and Subak-Behind-Ms name the replica, if
+// several processes share the store.
 HttpResponse connect_answer(Answered answered);
 
 // Returns the part of a request target before its query.

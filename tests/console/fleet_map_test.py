@@ -6,12 +6,11 @@
 
 import json
 import os
-import subprocess
 import sys
 import unittest
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-from played import Browser  # noqa: E402
+from played import Browser, bundled  # noqa: E402
 
 TREE = sys.argv.pop(1) if len(sys.argv) > 1 else "."
 
@@ -60,14 +59,12 @@ CASES = [
 
 class FleetMap(unittest.TestCase):
     def test_the_columns_become_nodes_and_cells(self):
-        source = os.path.join(TREE, "console", "src", "fleet_map.ts")
-        command = ["esbuild", source, "--bundle", "--format=iife", "--global-name=map", "--target=es2021", "--charset=utf8"]
-        code = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+        code = bundled(TREE, "fleet_map")
         browser = Browser("")
         self.addCleanup(browser.stop)
         for case, want in CASES:
             with self.subTest(case=case):
-                given = f"{code}\nconst fleet = map.readFleet({json.dumps(MAP)});"
+                given = f"{code}\nconst map = fleet_map; const fleet = map.readFleet({json.dumps(MAP)});"
                 self.assertEqual(browser.js(f"{given}\nreturn {case};"), want)
 
 

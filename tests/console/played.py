@@ -61,6 +61,13 @@ def until(what, test, seconds=WAIT_S):
         time.sleep(0.1)
 
 
+def bundled(tree, name):
+    """The code of a file of console/src that gives its exports the name `name`."""
+    source = os.path.join(tree, "console", "src", name + ".ts")
+    command = ["esbuild", source, "--bundle", "--format=iife", f"--global-name={name}", "--target=es2021", "--charset=utf8"]
+    return subprocess.run(command, capture_output=True, text=True, check=True).stdout
+
+
 class Played:
     """subak-play with its service, and console/dev_server.py. All listen on free ports of loopback.
     `bundle`: the folder whose pages the development server shows; OWN: the service shows its own."""

@@ -5,12 +5,11 @@
 """
 
 import os
-import subprocess
 import sys
 import unittest
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-from played import Browser  # noqa: E402
+from played import Browser, bundled  # noqa: E402
 
 TREE = sys.argv.pop(1) if len(sys.argv) > 1 else "."
 
@@ -56,9 +55,7 @@ CASES = [
 
 class Text(unittest.TestCase):
     def test_each_value_has_its_text(self):
-        source = os.path.join(TREE, "console", "src", "text.ts")
-        command = ["esbuild", source, "--bundle", "--format=iife", "--global-name=text", "--target=es2021", "--charset=utf8"]
-        code = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+        code = bundled(TREE, "text")
         browser = Browser("")
         self.addCleanup(browser.stop)
         names = "const {" + ", ".join(sorted({case.split("(")[0].lstrip("[.") for case, _ in CASES} | {"hours"})) + "} = text;"

@@ -23,8 +23,7 @@ class Cutter:
             except OSError:
                 return  # closed
             try:
-                far = socket.create_connection(("127.0.0.1", self.to), timeout=10)
-                far.settimeout(None)
+                far = self.reach()
             except OSError:
                 near.close()
                 continue
@@ -32,6 +31,12 @@ class Cutter:
                 self.pairs.add((near, far))
             for source, sink in ((near, far), (far, near)):
                 threading.Thread(target=self.relay, args=(source, sink, (near, far)), daemon=True).start()
+
+    def reach(self):
+        """A connection to the other side."""
+        far = socket.create_connection(("127.0.0.1", self.to), timeout=10)
+        far.settimeout(None)
+        return far
 
     def relay(self, source, sink, pair):
         try:

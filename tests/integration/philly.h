@@ -1,10 +1,16 @@
 // The Philly trace (Jeon et al., ATC'19) for tests, and a made-up trace for machines without it.
 #pragma once
 
+#include <gtest/gtest.h>
+
+#include <algorithm>
 #include <cmath>
+#include <cstdint>
 #include <cstdlib>
+#include <filesystem>
 #include <random>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "core/quantity.h"
@@ -43,6 +49,44 @@ inline std::vector<sim::TraceJob> like_philly(std::size_t jobs) {
     trace.push_back(job);
   }
   return trace;
+}
+
+// The day of the trace on which its busiest weeks begin.
+inline constexpr double kBusyDay = 21;
+
+// A part of the busiest weeks, and a fleet for it.
+struct BusyPart {
+  double days = 14;
+  std::size_t most_jobs = SIZE_MAX;
+  // As --nodes of `subak sim`.
+  std::string nodes;
+};
+
+// Returns the jobs that were submitted in the part, as if no job ran before. Without the trace, a
+// made-up one with at most 1,200 jobs a day on 64 GPUs.
+inline sim::Workload busy_weeks(const BusyPart& part) {
+  const auto from_ms = static_cast<DurationMs>(kBusyDay * kDayMs);
+  const auto to_ms = from_ms + static_cast<DurationMs>(part.days * kDayMs);
+  std::vector<sim::TraceJob> trace;
+  std::string nodes = part.nodes;
+  if (std::filesystem::exists(philly_path())) {
+    auto read = sim::read_trace(philly_path());
+    EXPECT_TRUE(read.ok());
+    for (sim::TraceJob& job : *read) {
+      if (job.submit_ms < from_ms || job.submit_ms >= to_ms) continue;
+      if (trace.size() == part.most_jobs) break;
+      job.submit_ms -= from_ms;
+      trace.push_back(std::move(job));
+    }
+  } else {
+    trace = like_philly(std::min(part.most_jobs, static_cast<std::size_t>(1200 * part.days)));
+    nodes = "8x8";
+  }
+  auto fleet = sim::read_nodes(nodes);
+  EXPECT_TRUE(fleet.ok());
+  auto made = sim::make_workload(std::move(trace), std::move(*fleet), {});
+  EXPECT_TRUE(made.ok());
+  return std::move(*made);
 }
 
 }  // namespace subak

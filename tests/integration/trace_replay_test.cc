@@ -10,57 +10,35 @@
 #include <filesystem>
 #include <span>
 
-#include "engine/engine.h"
 #include "server/past/replay.h"
 #include "server/store/sqlite/sqlite_store.h"
-#include "sim/driver.h"
+#include "tests/integration/fact_port.h"
 #include "tests/integration/philly.h"
 #include "tests/server/temp_folder.h"
 
 namespace subak {
 namespace {
 
-constexpr double kFromDay = 21;
 constexpr std::size_t kFactsOfCommit = 1000;
 
-// An engine whose facts go into a store.
-class StorePort final : public sim::Port {
+// Commits facts to a store, many at a time.
+class Committer {
  public:
-  explicit StorePort(Store& store) : store_(store) {}
-  Reply send(TimeMs t, in::Body body) override { return apply(t, std::move(body)); }
-  std::vector<Effect> pass(TimeMs t) override {
-    apply(t, in::Pass{});
-    return std::exchange(effects_, {});
+  explicit Committer(Store& store) : store_(store) {}
+  void add(const Fact& fact) {
+    facts_.push_back(fact);
+    if (facts_.size() >= kFactsOfCommit) commit();
   }
-  void tick(TimeMs t) override { apply(t, in::Tick{}); }
-  std::optional<TimeMs> next_deadline() const override { return engine_.next_deadline(); }
   void commit() {
     if (facts_.empty()) return;
     const auto error = store_.commit(facts_);
     ASSERT_FALSE(error) << error->message();
     facts_.clear();
   }
-  const Engine& engine() const { return engine_; }
 
  private:
-  Reply apply(TimeMs t, in::Body body) {
-    ApplyOutcome outcome = engine_.apply({t, "", "", std::move(body)});
-    facts_.insert(facts_.end(), outcome.facts.begin(), outcome.facts.end());
-    effects_.insert(effects_.end(), outcome.effects.begin(), outcome.effects.end());
-    if (facts_.size() >= kFactsOfCommit) commit();
-    return outcome.reply;
-  }
-
   Store& store_;
-  Engine engine_;
   std::vector<Fact> facts_;
-  std::vector<Effect> effects_;
-};
-
-class Nobody final : public sim::Observer {
-  void submitted(std::uint32_t, JobId, TimeMs) override {}
-  void started(std::uint32_t, TimeMs, const std::vector<EffectPod>&) override {}
-  void ended(std::uint32_t, TimeMs) override {}
 };
 
 sim::Workload days(double count) {
@@ -71,8 +49,8 @@ sim::Workload days(double count) {
     auto read = sim::read_trace(philly_path());
     EXPECT_TRUE(read.ok());
     trace = std::move(*read);
-    options.from_day = kFromDay;
-    options.to_day = kFromDay + count;
+    options.from_day = kBusyDay;
+    options.to_day = kBusyDay + count;
   } else {
     trace = like_philly(static_cast<std::size_t>(1200 * count));
   }
@@ -112,14 +90,15 @@ TEST(TraceReplay, EachDecisionOfTheTraceComesOutTheSame) {
   const TempFolder folder;
   auto store = open_sqlite_store({folder.file("subak.db")});
   ASSERT_TRUE(store.ok());
-  StorePort port(**store);
+  Committer committer(**store);
+  FactPort port([&](const Fact& fact) { committer.add(fact); });
   Nobody nobody;
   Policy policy;
   policy.patience_ms = kHourMs;
   sim::Driver driver(workload, port, nobody);
   ASSERT_FALSE(driver.set_up(policy));
   driver.run();
-  port.commit();
+  committer.commit();
 
   auto reader = (*store)->open_reader();
   ASSERT_TRUE(reader.ok());

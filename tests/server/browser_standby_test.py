@@ -47,7 +47,7 @@ def shares(replica, sequence):
         f"http://127.0.0.1:{replica.http}/subak.v1.AccountService/ListShares", b"{}",
         {"Content-Type": "application/json", "Subak-Min-Sequence": str(sequence)})  # fmt: skip
     with urllib.request.urlopen(request, timeout=DEADLINE_S) as reply:
-        return {row["account"] for row in json.load(reply)["rows"]}, int(reply.headers["Subak-Sequence"])
+        return {row["account"] for row in json.load(reply)["rows"]}, reply.headers
 
 
 class Standby(OnPostgres):
@@ -60,13 +60,20 @@ class Standby(OnPostgres):
         self.addCleanup(events.close)
         self.assertEqual(leader.set_shares("ml", 2)[0], 0)
         seen = events.until({"ml"})
-        accounts, sequence = shares(standby, seen)
+        accounts, headers = shares(standby, seen)
         self.assertIn("ml", accounts)
-        self.assertGreaterEqual(sequence, seen)
+        self.assertGreaterEqual(int(headers["Subak-Sequence"]), seen)
+        self.assertEqual((headers["Subak-Leads"], headers["Subak-Epoch"]), ("no", "1"))
+        self.assertGreaterEqual(int(headers["Subak-Behind-Ms"]), 0)
+        headers = shares(leader, seen)[1]
+        self.assertEqual((headers["Subak-Leads"], headers["Subak-Epoch"]), ("yes", "1"))
+        self.assertNotIn("Subak-Behind-Ms", headers)
 
         leader.end(signal.SIGKILL)
         standby.until_it_leads()
         self.assertEqual(standby.set_shares("vision", 3)[0], 0)
+        headers = shares(standby, seen)[1]
+        self.assertEqual((headers["Subak-Leads"], headers["Subak-Epoch"]), ("yes", "2"))
         self.assertGreater(events.until({"ml", "vision"}), seen, "the stream goes on")
         again = Events(standby, seen)
         self.addCleanup(again.close)

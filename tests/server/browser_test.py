@@ -250,6 +250,7 @@ class OnLoopback(Service):
         now = self.call("JobService/ListJobs")
         self.assertIn(first, [job["id"] for job in now.json()["jobs"]])
         self.assertNotIn("Subak-Time", now.headers)
+        self.assertNotIn("Subak-Leads", now.headers, "one process has the store")
         early = self.call("JobService/ListJobs", headers={"Subak-At": "3"})
         self.assertEqual(early.status, 200, early.body)
         self.assertEqual(early.json()["jobs"], [])

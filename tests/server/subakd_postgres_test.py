@@ -40,6 +40,40 @@ class Replicas(OnPostgres):
 
         self.assertEqual(second.end(signal.SIGTERM), 0)
 
+    def test_a_standby_says_what_a_change_would_do_as_its_leader_does(self):
+        state = self.server.make_database("whatif")
+        leader = Process(state)
+        for words in (("cluster", "import", "--cluster", "c", "--nodes", "2x8:NVIDIA-H100-80GB-HBM3"),
+                      *(("account", "set", name, "--shares", "1", "--reason", "test") for name in ("ml", "bio")),
+                      *(("job", "submit", "--cluster", "c", "--account", account, "--gpus", gpus, "--time-limit", "1h")
+                        for account, gpus in (("ml", "16"), ("ml", "8"), ("bio", "8"), ("ml", "16"), ("bio", "1")))):  # fmt: skip
+            code, _, errors = leader.call(*words)
+            self.assertEqual(code, 0, errors)
+        standby = Process(state)
+        self.assertFalse(standby.leads())
+        node = json.loads(leader.call("--output", "json", "cluster", "nodes")[1])["nodes"][0]["spec"]["name"]
+        change = os.path.join(standby.folder, "change.yaml")
+        with open(change, "w", encoding="utf-8") as out:
+            out.write(f"accounts:\n  - path: bio\n    shares: 7\nnodes:\n  - {{cluster: c, like: {node}, count: +1}}\n")
+
+        def report(replica):
+            code, out, errors = replica.call("--output", "json", "whatif", "-f", change)
+            self.assertEqual(code, 0, errors)
+            return json.loads(out)
+
+        def same_fact():
+            nonlocal wanted, shown
+            wanted, shown = report(leader), report(standby)
+            return wanted["lastSequence"] == shown["lastSequence"]
+
+        wanted = shown = None
+        standby.until(same_fact)  # the standby may be a little behind
+        self.assertEqual(shown, wanted)
+        self.assertGreater(shown["changed"]["installedGpus"], shown["unchanged"]["installedGpus"])
+        self.assertGreater(len(shown["present"]["starts"]), 0)
+        for replica in (standby, leader):
+            self.assertEqual(replica.end(signal.SIGTERM), 0)
+
     def test_a_standby_serves_and_takes_over(self):
         state = self.server.make_database("two")
         first = Process(state)

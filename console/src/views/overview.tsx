@@ -1,6 +1,8 @@
 // The overview: clusters, their use, the queue, warnings, who leads, and how old the picture is.
+import { useSyncExternalStore } from "react";
 import type { Cluster, QueueRow, ShareRow, Status } from "subak-api";
 import { call } from "../call";
+import { linkNow, onLink } from "../link";
 import { Bar, Facts, JobLink, Name, OwnerLink, Start, useNow, View } from "../parts";
 import { useRead } from "../read";
 import { href } from "../route";
@@ -67,7 +69,6 @@ function Use({ cluster }: { cluster: Cluster }) {
 function Warnings({ status }: { status: Status }) {
   const warnings = [...(status.warnings ?? [])];
   if (status.state !== "serving") warnings.unshift(`The service does not serve all calls: ${status.state ?? ""}.`);
-  if (!status.leader) warnings.unshift(`This replica does not lead. Its figures are ${duration(millis(status.pictureAge))} old.`);
   if (!status.clockBelieved) warnings.push("The wall clock has jumped, and the service does not follow it.");
   const residual = int(status.billResidual?.gpuSeconds) || int(status.billResidual?.restMilligpuMs);
   if (residual) warnings.push("The ledger does not charge all GPU time that nodes had allocated.");
@@ -82,6 +83,7 @@ function Warnings({ status }: { status: Status }) {
 }
 
 function Service({ status, now }: { status: Status; now: number }) {
+  const isLost = useSyncExternalStore(onLink, linkNow).lostAt !== undefined;
   const started = instant(status.startTime);
   const leader = status.leaderName || (status.leader ? "this process" : "none");
   return (
@@ -89,7 +91,7 @@ function Service({ status, now }: { status: Status; now: number }) {
       rows={[
         ["State", status.state],
         ["Leader", <Name>{leader}</Name>],
-        ["Age of the figures", status.leader ? "current" : duration(millis(status.pictureAge))],
+        ["Age of the figures", isLost ? "not known" : status.leader ? "current" : duration(millis(status.pictureAge))],
         ["Up since", started === undefined ? "" : relative(started, now)],
         ["Last pass", duration(millis(status.lastPass))],
         ["Last commit", duration(millis(status.lastCommit))],

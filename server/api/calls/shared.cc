@@ -15,6 +15,7 @@ namespace {
 
 constexpr char kSequence[] = "subak-sequence", kMinSequence[] = "subak-min-sequence";
 constexpr char kAt[] = "subak-at", kTime[] = "subak-time";
+constexpr char kLeads[] = "subak-leads", kEpoch[] = "subak-epoch", kBehind[] = "subak-behind-ms";
 constexpr QueueLimits kReads{"reads", limits::kMaxExpensiveReads, limits::kMaxReadsPerCaller};
 constexpr QueueLimits kStoreReads{"store reads", limits::kMaxStoreReads,
                                   limits::kMaxReadsPerCaller};
@@ -219,7 +220,23 @@ bool Call::allow_change(Role least) {
   return !why;
 }
 
+void Call::name_replica() const {
+  const RuntimeStats stats = shared_->runtime.stats();
+  const std::int64_t epoch = shared_->store.lead().epoch;
+  if (epoch == 0 && stats.leads) return;  // the store belongs to this process alone
+  context_->AddTrailingMetadata(kLeads, stats.leads ? "yes" : "no");
+  context_->AddTrailingMetadata(kEpoch, std::to_string(epoch));
+  const DurationMs waits_ms = shared_->store.waiting_ms();
+  const DurationMs behind_ms = !stats.leads                         ? stats.behind_ms
+                               : waits_ms > limits::kDatabaseSlowMs ? waits_ms
+                                                                    : 0;
+  if (!stats.leads || behind_ms > 0) {
+    context_->AddTrailingMetadata(kBehind, std::to_string(behind_ms));
+  }
+}
+
 Call::Reactor* Call::finish(const grpc::Status& status) const {
+  if (caller_) name_replica();
   if (answer_->sequence > 0) {
     context_->AddTrailingMetadata(kSequence, std::to_string(answer_->sequence));
   }

@@ -139,6 +139,14 @@ enum class Moments : std::uint8_t { kPresent, kAny };
 // fact. If the replica does not get the fact within limits::kSequenceWaitMs, the call ends with
 // UNAVAILABLE.
 //
+// If several processes share the store, the answer also says which kind of replica gave it, by this
+// trailing metadata:
+//   subak-leads      "yes" or "no": whether this replica leads
+//   subak-epoch      the number of the leadership that this replica knows (v1::Status::epoch)
+//   subak-behind-ms  how long ago the state of this replica last had all facts of the store, in ms.
+//                    For the leader: how long its present commit has waited for a database that is
+//                    away; absent: its state is current.
+//
 // By the metadata `subak-at`, a caller names an earlier moment: the number of a fact, or a time
 // (server/past/moment.h). read(), read_expensive(), read_starts() and read_queue() then use the
 // state of that moment. The answer has the metadata `subak-sequence`, and `subak-time` with the
@@ -227,6 +235,8 @@ class Call {
 
  private:
   void rests_on(std::uint64_t sequence) const { answer_->sequence = sequence; }
+  // Adds the trailing metadata about this replica.
+  void name_replica() const;
   // Runs `go`, which makes a read, as soon as this replica has the fact that the caller requires.
   // It looks for the fact every limits::kSequenceLookMs, and blocks no thread between two looks.
   Reactor* once_seen(std::function<void()> go) const;

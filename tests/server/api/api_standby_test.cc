@@ -76,9 +76,13 @@ class ApiStandbyTest : public ApiTest {
     }
     const grpc::Status status = accounts_->ListAccounts(&context, {}, &out);
     const auto& trailer = context.GetServerTrailingMetadata();
-    const auto it = trailer.find("subak-sequence");
-    sequence_ =
-        it == trailer.end() ? 0 : std::stoull(std::string(it->second.data(), it->second.size()));
+    const auto value = [&trailer](const char* name) {
+      const auto it = trailer.find(name);
+      return it == trailer.end() ? "" : std::string(it->second.data(), it->second.size());
+    };
+    const std::string sequence = value("subak-sequence");
+    sequence_ = sequence.empty() ? 0 : std::stoull(sequence);
+    replica_ = value("subak-leads") + " " + value("subak-epoch") + " " + value("subak-behind-ms");
     listed_ = out.accounts_size();
     return status;
   }
@@ -86,6 +90,8 @@ class ApiStandbyTest : public ApiTest {
   Shared* shared_ = nullptr;
   Engine leader_;
   std::uint64_t sequence_ = 0;
+  // The values of subak-leads, subak-epoch and subak-behind-ms of the last list_accounts().
+  std::string replica_;
   int listed_ = 0;
 };
 
@@ -142,6 +148,23 @@ TEST_F(ApiStandbyTest, SaysWhoLeadsAndHowOldItsPictureIs) {
   runtime_->followed({});
   ASSERT_TRUE(run([&](auto* c) { return admin_->GetStatus(c, {}, &out); }).ok());
   EXPECT_EQ(out.picture_age().seconds(), 0);
+}
+
+TEST_F(ApiStandbyTest, EachAnswerNamesTheReplicaThatGaveIt) {
+  stand_by();
+  clock_.set_wall(clock_.wall_ms() + 1500);
+  ASSERT_TRUE(list_accounts().ok());
+  EXPECT_EQ(replica_, "no 7 1500");
+  runtime_->followed({});
+  ASSERT_TRUE(list_accounts().ok());
+  EXPECT_EQ(replica_, "no 7 0");
+  ASSERT_TRUE(runtime_->start().ok());
+  ASSERT_TRUE(list_accounts().ok());
+  EXPECT_EQ(replica_, "yes 7 ");
+  shared_->waiting = 5000;
+  ASSERT_TRUE(list_accounts().ok());
+  EXPECT_EQ(replica_, "yes 7 5000") << "the database is away";
+  shared_->waiting = 0;
 }
 
 // The same port, the same connection, and streams that go on.

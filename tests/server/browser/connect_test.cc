@@ -104,6 +104,17 @@ TEST(Connect, AnAnswerSaysOfWhichMomentItIs) {
   EXPECT_THAT(connect_answer(answered).headers, Not(HasSubstr("Subak-Time")));
 }
 
+TEST(Connect, AnAnswerNamesTheReplicaThatGaveIt) {
+  Answered answered{grpc::Status::OK, "{}", "42", "", "no", "7", "1500"};
+  EXPECT_THAT(connect_answer(answered).headers,
+              HasSubstr("\r\nSubak-Leads: no\r\nTrailer-Subak-Leads: no"
+                        "\r\nSubak-Epoch: 7\r\nTrailer-Subak-Epoch: 7"
+                        "\r\nSubak-Behind-Ms: 1500\r\nTrailer-Subak-Behind-Ms: 1500"));
+  answered.leads = answered.epoch = answered.behind_ms = "";
+  EXPECT_THAT(connect_answer(answered).headers, Not(HasSubstr("Subak-Leads")));
+  EXPECT_THAT(connect_answer(answered).headers, Not(HasSubstr("Subak-Behind-Ms")));
+}
+
 TEST(Connect, RefusalsNameFieldValueAndRemedy) {
   auto error = refusal(parse(R"({"acount":"ml"})"), 400);
   EXPECT_EQ(error["code"], "invalid_argument");

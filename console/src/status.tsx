@@ -1,0 +1,20 @@
+// The line below the navigation that says when the figures of the page may not be current.
+import { useSyncExternalStore } from "react";
+import { ageNews, linkNews, linkNow, onLink } from "./link";
+import { useNow } from "./parts";
+import { useRoute } from "./route";
+import { shown } from "./text";
+
+// The age changes each second, so it is outside of the part that screen readers tell.
+export function StatusLine() {
+  const link = useSyncExternalStore(onLink, linkNow);
+  const now = useNow();
+  const isPast = Boolean(useRoute().query.get("at"));
+  const news = linkNews(link, now, isPast);
+  return (
+    <div className={"link-news" + (news.length ? " has-news" : "") + (link.lostAt === undefined ? "" : " lost")}>
+      <p role="status">{shown(news.join(" "))}</p>
+      <p className="age">{isPast ? "" : ageNews(link, now)}</p>
+    </div>
+  );
+}
