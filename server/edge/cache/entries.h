@@ -259,6 +259,11 @@ struct OwnerEntry {
   // True if the owner has the mark of a parked owner: it waits suspended for its turn, or it waited
   // and others resumed it.
   bool has_parked_mark() const { return mark == names::kParked; }
+  // True if it is parked and may wait for its turn: it is suspended, and its pods are known, or
+  // will be known once its JobSet exists.
+  bool may_wait_parked() const {
+    return has_parked_mark() && suspended && (late.parked != nullptr || late.awaits_templates);
+  }
   // The number of the last list of the owner's collection that named the owner.
   std::uint32_t list = 0;
 };

@@ -175,14 +175,22 @@ OwnerCache::Seen OwnerCache::see(const WatchEvent& event, const std::string& col
   }
   if (row->is_group)
     seen.outdates = std::exchange(groups_[seen.group], seen.uid) != seen.uid || seen.outdates;
-  if (entry.mark.empty()) {
-    marked_.erase(seen.uid);
-  } else {
-    marked_.insert(seen.uid);
-  }
   seen.outdates = seen.outdates || maker_changed || before != said();
   lend_after(seen);
+  index(seen.uid, entry);
   return seen;
+}
+
+void OwnerCache::index(const std::string& uid, const OwnerEntry& entry) {
+  const auto set_member = [&uid](std::set<std::string>& set, bool is_in) {
+    if (is_in) {
+      set.insert(uid);
+    } else {
+      set.erase(uid);
+    }
+  };
+  set_member(marked_, !entry.mark.empty());
+  set_member(restless_, !entry.mark.empty() && !entry.may_wait_parked());
 }
 
 void OwnerCache::lend(const std::string& uid, OwnerEntry& train_job, const OwnerEntry* set) {
@@ -211,6 +219,7 @@ void OwnerCache::lend_after(Seen& seen) {
   const auto train_job = parked_train_job_of(entry);
   if (train_job == entries_.end()) return;
   lend(train_job->first, train_job->second, &entry);
+  index(train_job->first, train_job->second);
   seen.train_job = train_job->first;
 }
 
@@ -225,12 +234,16 @@ OwnerCache::Entries::iterator OwnerCache::parked_train_job_of(const OwnerEntry& 
 void OwnerCache::drop(Seen& seen) {
   if (const OwnerEntry* const known = find(seen.uid)) {
     const auto train_job = parked_train_job_of(*known);
-    if (train_job != entries_.end()) seen.train_job = train_job->first;
-    if (train_job != entries_.end()) lend(train_job->first, train_job->second, nullptr);
+    if (train_job != entries_.end()) {
+      seen.train_job = train_job->first;
+      lend(train_job->first, train_job->second, nullptr);
+      index(train_job->first, train_job->second);
+    }
   }
   makers_.erase(seen.uid);
   entries_.erase(seen.uid);
   marked_.erase(seen.uid);
+  restless_.erase(seen.uid);
   const auto is_its = [&](const auto& named) { return named.second == seen.uid; };
   std::erase_if(worker_sets_, is_its);
   if (!seen.group.empty()) {
@@ -266,7 +279,8 @@ void OwnerCache::complete(const std::string& collection) {
   std::erase_if(makers_, [&](const auto& one) {
     return one.second.row == row && one.second.list != lists_.at(row->kind);
   });
-  std::erase_if(marked_, [&](const std::string& uid) { return !entries_.contains(uid); });
+  for (std::set<std::string>* const uids : {&marked_, &restless_})
+    std::erase_if(*uids, [&](const std::string& uid) { return !entries_.contains(uid); });
   const auto is_gone = [&](const auto& named) { return !entries_.contains(named.second); };
   std::erase_if(worker_sets_, is_gone);
   std::erase_if(groups_, is_gone);

@@ -80,6 +80,10 @@ class OwnerCache {
   Workload topmost_controller(const Pod& pod) const;
   // Returns the owners with Subak's mark (annotation subak.gpu/suspended).
   const std::set<std::string>& marked() const { return marked_; }
+  // Returns the owners of marked() without those that may wait parked
+  // (OwnerEntry::may_wait_parked()). Only these may need a write, so a plan of writes does not read
+  // a long queue of parked owners.
+  const std::set<std::string>& restless() const { return restless_; }
   // The owners that wait suspended until their turn.
   ParkedOwners& parked() { return parked_; }
   const ParkedOwners& parked() const { return parked_; }
@@ -134,13 +138,15 @@ class OwnerCache {
   Entries::iterator parked_train_job_of(const OwnerEntry& set);
   // Forgets a deleted owner, and records its deletion in `seen`.
   void drop(Seen& seen);
+  // Updates `marked_` and `restless_` after a change of an entry.
+  void index(const std::string& uid, const OwnerEntry& entry);
 
   const ExtraGpuResources& extra_;
   Entries entries_;
   std::map<std::string, Maker> makers_;             // by uid
   std::map<std::string, std::string> worker_sets_;  // their uids, by "namespace/name"
   std::map<std::string, std::string> groups_;       // their uids, by group_key()
-  std::set<std::string> marked_;
+  std::set<std::string> marked_, restless_;
   ParkedOwners parked_;
   // Kinds with at least one complete list.
   std::set<OwnerKind> known_;

@@ -64,6 +64,8 @@ class ParkedOwners {
   bool resume_ignored(std::int64_t monotonic_ms, Still&& still);
   // Returns why the owner must be resumed without a turn; nullptr: it may wait.
   const std::string* must_resume(const std::string& uid) const;
+  // Returns all such owners, with why, by uid.
+  const std::map<std::string, std::string>& to_resume() const { return resume_; }
   // True if the owner was parked more than limits::kMaxParkings times, so that Subak has given it
   // up. Subak then treats the suspension as one that the owner's user made.
   bool is_given_up(const std::string& uid) const;

@@ -184,9 +184,13 @@ class Planner {
   }
 
   // Resumes an owner that Subak suspended as soon as its pods are gone. If a user resumed it, only
-  // Subak's mark is removed.
+  // Subak's mark is removed. Reads no owner that may wait parked.
   void resume_owners() {
-    for (const std::string& uid : cache_.owners().marked()) {
+    for (const auto& [uid, why] : cache_.owners().parked().to_resume()) {
+      const OwnerEntry* const owner = cache_.owners().find(uid);
+      if (owner != nullptr) resume_parked(uid, *owner);
+    }
+    for (const std::string& uid : cache_.owners().restless()) {
       const OwnerEntry& owner = *cache_.owners().find(uid);
       if (owner.has_parked_mark()) {
         resume_parked(uid, owner);
@@ -236,8 +240,7 @@ class Planner {
   // Resumes a parked owner that may not wait, and takes the mark from one that others have resumed.
   void resume_parked(const std::string& uid, const OwnerEntry& owner) {
     const std::string* const why = cache_.owners().parked().must_resume(uid);
-    const bool has_pods = owner.late.parked != nullptr || owner.late.awaits_templates;
-    const bool may_wait = owner.suspended && has_pods && why == nullptr;
+    const bool may_wait = owner.may_wait_parked() && why == nullptr;
     if (may_wait || !is_parked(uid, owner)) return;
     if (!may_try(uid) || !chosen_.insert(uid).second) return;
     KubeWrite write{WriteKind::kResume, uid, {}, "", Cause::kNone, 0, 0};

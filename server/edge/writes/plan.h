@@ -157,7 +157,8 @@ struct Plan {
 //   pod's gang cannot run without the pod, or if all bound pods of the owner must end.
 // - If a pod is to be recreated, its eviction never uses up the last failure that the Job may have.
 //   Plan::withheld has such evictions.
-// It reads all pods that the effects name, all guarded and marked objects, and all ComputeDomains.
+// It reads all pods that the effects name, all guarded objects, all marked owners that may not wait
+// parked, and all ComputeDomains.
 Plan plan_writes(const WantedJobs& wanted, const Fence& fence, const ClusterCache& cache,
                  const Attempts& attempts, TimeMs now_ms, std::int64_t monotonic_ms,
                  std::size_t most);

@@ -95,6 +95,26 @@ TEST_F(Parked, IsResumedAtItsTurn) {
   EXPECT_THAT(plan(), IsEmpty());
 }
 
+// A plan of writes reads the restless owners, so its time does not grow with the parked ones.
+TEST_F(Parked, ThoseThatMayWaitAreNotRestless) {
+  see_parked("J", 2);
+  see_parked("K", 2);
+  see_parked("L", 2, true, "taken-back");
+  EXPECT_THAT(cache.owners().marked(), ElementsAre("J", "K", "L"));
+  EXPECT_THAT(cache.owners().restless(), ElementsAre("L"));
+  see_parked("J", 2, false);
+  EXPECT_THAT(cache.owners().restless(), ElementsAre("J", "L")) << "a mark, but not suspended";
+  see_parked("J", 2);
+  see_parked("L", 2, true, "");
+  EXPECT_THAT(cache.owners().restless(), IsEmpty());
+  see_parked("K", 2, true, "cancelled");
+  EXPECT_THAT(cache.owners().restless(), ElementsAre("K"));
+  see_job_text("K", "cancelled", "", WatchKind::kDeleted);
+  EXPECT_THAT(cache.owners().restless(), IsEmpty());
+  cache.owners().parked().resume("J", "a test");
+  EXPECT_THAT(plan(), ElementsAre("resume J")) << "it may wait, but it must not";
+}
+
 TEST_F(Parked, AHoldThatHasEndedResumesNobody) {
   see_parked("J", 2);
   turn_of(1, "J");
@@ -319,6 +339,7 @@ TEST_F(ParkedAbove, ATrainJobThatIsSeenAfterItsJobSet) {
   see_set(true, "", WatchKind::kDeleted);
   EXPECT_THAT(said(), ElementsAre("gone T"));
   EXPECT_THAT(plan(), IsEmpty()) << "its controller creates the JobSet again";
+  EXPECT_THAT(cache.owners().restless(), IsEmpty());
 }
 
 TEST_F(ParkedAbove, ATrainJobWhosePodsAreSeveralGangsIsResumed) {
