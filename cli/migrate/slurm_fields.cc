@@ -22,6 +22,8 @@ constexpr std::string_view kPerUser =
     "Subak has limits for each user of an account: account set ACCOUNT --user-limit gpu=N.";
 constexpr std::string_view kGpuTime =
     "Nearest is `budget: 1000h/total` (or /month), which never decays; this value decays in Slurm.";
+constexpr std::string_view kWallTime =
+    "It sums wall-clock time of jobs. Nearest is a `budget`, which counts each GPU of a job.";
 constexpr std::string_view kFlight =
     "Nearest is `limit: gpu-minutes=N`, which counts the GPU-minutes in flight of an account.";
 constexpr std::string_view kOldName =
@@ -51,7 +53,7 @@ constexpr std::array kFields{
     SlurmField{"MaxJobsAccrue", kNone, kJobs},
     SlurmField{"GrpTRESMins", kNone, kGpuTime},
     SlurmField{"GrpTRESRunMins", kGpuMinutes, kFlight},
-    SlurmField{"GrpWall", kNone, kGpuTime},
+    SlurmField{"GrpWall", kNone, kWallTime},
     SlurmField{"MaxTRESPerJob", kNone, kPerJob},
     SlurmField{"MaxTRESPerNode", kNone, kPerJob},
     SlurmField{"MaxTRESMinsPerJob", kNone, kPerJob},
@@ -104,7 +106,7 @@ constexpr std::array kQosFields{
     SlurmField{"GrpJobs", kNone, kJobs},
     SlurmField{"GrpJobsAccrue", kNone, kJobs},
     SlurmField{"GrpSubmitJobs", kNone, kQueued},
-    SlurmField{"GrpWall", kNone, kGpuTime},
+    SlurmField{"GrpWall", kNone, kWallTime},
     SlurmField{"MaxTRESPerJob", kNone, kPerJob},
     SlurmField{"MaxTRESPerNode", kNone, kPerJob},
     SlurmField{"MaxTRESMinsPerJob", kNone, kPerJob},
