@@ -65,7 +65,8 @@ constexpr std::array kFields{
     KueueField{kLocal, "fairSharing.weight", kNone, "1",
                "Shares belong to accounts. To weigh namespaces, give each an account of its own "
                "below this one."},
-    KueueField{kLocal, "wallTimePolicy", kNone, "", "Nearest is the account's `budget` of GPU-hours."},
+    KueueField{kLocal, "wallTimePolicy", kNone, "",
+               "Nearest is the account's `budget` of GPU-hours."},
     KueueField{kFlavor, "nodeLabels", kRead, "", ""},
     KueueField{kFlavor, "nodeTaints", kNone, "", kNodes},
     KueueField{kFlavor, "tolerations", kNone, "", kNodes},

@@ -179,8 +179,7 @@ AccountId leaf_of(Decision& d, AccountId account, const std::string& user) {
   if (d.s.tree().check(spec))
     return account;  // a name that cannot be a user counts for its account
   const AccountId id = d.s.tree().id_for(spec.path);
-  d.emit(
-      fact::AccountSet{id, spec, next_revision(d.s.tree(), id), {d.input.actor, kFirstUse, ""}});
+  d.emit(fact::AccountSet{id, spec, next_revision(d.s.tree(), id), {d.input.actor, kFirstUse, ""}});
   must(d.s.tree().find(spec.path) == id, "a new user has the number that it was given");
   must(d.s.tree().node(id).parent == account, "a user is below its account");
   return id;

@@ -152,9 +152,10 @@ std::optional<Error> check_replica_keys(const Config& config, std::span<const Or
     if (std::find(kReplicaKeys.begin(), kReplicaKeys.end(), origin.key) != kReplicaKeys.end()) {
       continue;
     }
-    return Error{ErrorCode::kInvalid, origin.key, "",
-                 "want no such key beside follow: a webhook-only replica has no state, and gets the "
-                 "data for its decisions from the leader"};
+    return Error{
+        ErrorCode::kInvalid, origin.key, "",
+        "want no such key beside follow: a webhook-only replica has no state, and gets the "
+        "data for its decisions from the leader"};
   }
   return std::nullopt;
 }

@@ -38,9 +38,9 @@ TEST(BudgetCalendar, FindsThePeriodsOfItsLists) {
   EXPECT_EQ(shown(calendar.period_at(kDay, time_of("2027-03-30T12:00:00Z"))),
             "2027-03-29T22:00 2027-03-30T22:00");
   // A fixed length has no zone.
-  EXPECT_EQ(
-      shown(calendar.period_at({PeriodKind::kFixed, 12 * kHourMs}, time_of("2027-03-30T23:00:00Z"))),
-      "2027-03-30T12:00 2027-03-31T00:00");
+  EXPECT_EQ(shown(calendar.period_at({PeriodKind::kFixed, 12 * kHourMs},
+                                     time_of("2027-03-30T23:00:00Z"))),
+            "2027-03-30T12:00 2027-03-31T00:00");
   EXPECT_EQ(calendar.period_at({PeriodKind::kTotal, 0}, 5).to_ms, kEndless);
   EXPECT_EQ(period_in(nullptr, kMonth, time_of("2027-03-31T23:00:00Z")),
             period_at(kMonth, time_of("2027-03-31T23:00:00Z")));

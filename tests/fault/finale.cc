@@ -420,7 +420,7 @@ void World::compare_times() {
 
 // Whatever clocks show, each pod that ran has rows. Their lengths are not compared here: while a service that was
 // started by a wrong clock waits for the right one, news of a bind may come after the hold was charged
-// (docs/design/0078, "Open"). tests/takeover compares lengths.
+// (docs/design/0078, "Open points"). tests/takeover compares lengths.
 void World::find_rows() {
   std::set<AllocationId> charged;
   for (const Fact& fact : database_.facts.facts()) {

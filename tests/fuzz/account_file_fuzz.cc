@@ -30,7 +30,8 @@ void check_wish(const cli::AccountWish& wish) {
   v1::UpdateAccountRequest request;
   cli::put_wish(wish, "there: ", &request);
   api::Check check;
-  const in::UnchangedFields unchanged = api::get_unchanged(check, request.account(), request.update_mask());
+  const in::UnchangedFields unchanged =
+      api::get_unchanged(check, request.account(), request.update_mask());
   const AccountSpec spec = api::get(check, request.account(), unchanged);
   if (!check.ok()) return fuzz::check_error(check.error());
   v1::Account shown;

@@ -15,7 +15,8 @@ AccountSpec spec_of(const cli::AccountWish& wish) {
   v1::UpdateAccountRequest request;
   cli::put_wish(wish, "there: ", &request);
   api::Check check;
-  const in::UnchangedFields unchanged = api::get_unchanged(check, request.account(), request.update_mask());
+  const in::UnchangedFields unchanged =
+      api::get_unchanged(check, request.account(), request.update_mask());
   AccountSpec spec = api::get(check, request.account(), unchanged);
   assert(check.ok());
   return spec;

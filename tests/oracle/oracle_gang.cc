@@ -56,7 +56,7 @@ bool Oracle::drains(AccountId leaf) {
 }
 
 // A new job waits if its account drains or has too many waiting jobs. Two kinds of jobs are not new
-// (docs/design/0024, "A drain ends nothing"):
+// (docs/design/0024, "Drained accounts"):
 // - The rest of an indexed Job that existed before. The owner's uid tells it.
 // - A pod apart from its gang, while the gang has its placement (docs/design/0073). Name and owner
 //   tell the gang, also if the owner is empty.

@@ -244,7 +244,8 @@ void Oracle::compare_jobs(const Engine& engine) {
     // That a starting job runs follows from its pods.
     const bool settled = j.state != JobState::kStarting;
     if (settled && row->state != j.state) wrong(text::job_id_text(j.id) + " is in another state");
-    if (row->owners.parking != j.last.parking) wrong(text::job_id_text(j.id) + " is parked otherwise");
+    if (row->owners.parking != j.last.parking)
+      wrong(text::job_id_text(j.id) + " is parked otherwise");
   }
   for (std::size_t s = 0; s < counts.size(); ++s) {
     const auto state = static_cast<JobState>(s);

@@ -16,9 +16,9 @@
 #include <vector>
 
 #include "engine/engine.h"
-#include "tests/bench/row.h"
 #include "server/api/calls/queue_list.h"
 #include "server/api/convert/convert.h"
+#include "tests/bench/row.h"
 
 namespace subak {
 namespace {

@@ -27,7 +27,8 @@ inline void check_migrated(const std::string& text, const cli::MigrateOptions& o
     v1::UpdateAccountRequest request;
     cli::put_wish(wish, "there: ", &request);
     api::Check check;
-    const in::UnchangedFields unchanged = api::get_unchanged(check, request.account(), request.update_mask());
+    const in::UnchangedFields unchanged =
+        api::get_unchanged(check, request.account(), request.update_mask());
     AccountSpec spec = api::get(check, request.account(), unchanged);
     assert(check.ok());
     in::SetAccount set{std::move(spec), 0, "fuzz", false, false, false, {}};

@@ -3,11 +3,11 @@
 
 #include "core/edge_limits.h"
 #include "core/limits.h"
-#include "tests/server/edge/kube_answers.h"
-#include "tests/server/edge/kube_seen.h"
 #include "server/edge/events/domain_notices.h"
 #include "server/edge/writes/domain_state.h"
 #include "server/edge/writes/writer.h"
+#include "tests/server/edge/kube_answers.h"
+#include "tests/server/edge/kube_seen.h"
 
 namespace subak {
 namespace {
