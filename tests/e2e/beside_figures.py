@@ -192,8 +192,8 @@ class Shares:
         return {t: total[t] / max(sum(total.values()), 1e-9) for t in self.weights}, sum(b - a for a, b, *_ in rows)
 
 
-def writes_since(audit_log, began):
-    """{user: {(verb, resource): writes}} of the audit log from then on."""
+def writes_since(audit_log, began, namespaces=None):
+    """{user: {(verb, resource): writes}} of the audit log from then on; `namespaces`: only in these."""
     found = {}
     with open(audit_log, encoding="utf-8") as file:
         for line in file:
@@ -201,6 +201,8 @@ def writes_since(audit_log, began):
                 break  # just being written
             entry = json.loads(line)
             if time_of(entry["stageTimestamp"]) < began:
+                continue
+            if namespaces and entry.get("objectRef", {}).get("namespace") not in namespaces:
                 continue
             found.setdefault(entry["user"]["username"], Counter())[(entry["verb"], resource_of(entry))] += 1
     return found

@@ -8,8 +8,8 @@ import objects as o
 from case import Failed, case, condition, has_gate
 from cases_jobs import rows_of, together
 from cases_kinds import made, pod_of, pytorch, pytorch_pods
-
-MARK = "subak.gpu/suspended"
+from parked import Parked
+from parked_watch import MARK
 
 
 @contextlib.contextmanager
@@ -347,3 +347,10 @@ def deadline_counts_only_behind_gates(c):
         print(f"  {name}: failed {status.get('failed', 0)}, succeeded {status.get('succeeded', 0)}, {failed}")
         if name == "parked" and (failed or status.get("failed")):
             raise Failed(f"a deadline or a failure was lost: {status}")
+
+
+@case(alone=True, account=False, seconds=400)
+def parked_queue(c):
+    """The short form of --parked."""
+    wrong = list(Parked(c.world, 24, nodes=4, waves=2, deadline_s=12, name=c.ns, shows=False).run())
+    c.expect(not wrong, "; ".join(wrong))

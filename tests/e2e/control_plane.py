@@ -218,7 +218,8 @@ class ControlPlane:
                 f"--service-account-key-file={pki('sa.pub')}", f"--service-account-signing-key-file={pki('sa.key')}",
                 f"--default-not-ready-toleration-seconds={EVICTION_S}",
                 f"--default-unreachable-toleration-seconds={EVICTION_S}",
-                f"--audit-policy-file={self.at('audit.json')}", f"--audit-log-path={self.audit_log}"]  # fmt: skip
+                f"--audit-policy-file={self.at('audit.json')}", f"--audit-log-path={self.audit_log}",
+                "--audit-log-maxsize=100000"]  # fmt: skip  MB: it stays one file
 
     def controllers_words(self):
         pki = self.pki.at

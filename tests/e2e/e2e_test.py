@@ -3,7 +3,8 @@
 
   e2e_test.py --kubernetes FOLDER [--programs FOLDER] [-k WORD ...] [--list] [--without-subak] [--keep FOLDER]
   e2e_test.py --kubernetes FOLDER --soak [nodes=500,pods=5000,...] | --measure | --outage SECONDS |
-      --idle [nodes=1000,pods=20000,minutes=10] | --leaving PODS | --readme | --beside-kueue [--jobs N]
+      --idle [nodes=1000,pods=20000,minutes=10] | --leaving PODS | --parked [JOBS | jobs=5000,minutes=30] |
+      --readme | --beside-kueue [--jobs N]
 
 FOLDER of --kubernetes is what tests/e2e/build prints; --programs holds subakd and subak. -k runs the cases whose
 name has one of the words. Each case has a namespace, an account and nodes of its own, so most run side by side;
@@ -70,6 +71,7 @@ from leaving import Leaving  # noqa: E402
 from measure import Measure  # noqa: E402
 from operators import KINDS, OPERATORS, PLAYED  # noqa: E402
 from outage import Outage  # noqa: E402
+from parked import Parked  # noqa: E402
 from readme import Readme  # noqa: E402
 from service import CommandFailed, Service  # noqa: E402
 from soak import Soak  # noqa: E402
@@ -95,7 +97,7 @@ class World:
         self.plane = ControlPlane(args.kubernetes, os.path.join(folder, "plane"))
         if args.idle is not None:
             self.plane.node_grace_s = 600  # heartbeats once a minute, by one thread
-        if args.soak is not None:
+        if args.soak is not None or args.parked is not None:
             self.plane.node_grace_s = 60  # one process beats for all of them
         self.service = None
         self.kubelet = None
@@ -109,8 +111,9 @@ class World:
         self.breakglass = self.plane.api("breakglass")
         self.driver = Driver(self.plane)
         self.give_rights()
-        for operator in OPERATORS + PLAYED:
-            operator.start(self.plane)
+        if self.args.parked is None:  # Kubernetes itself has the controller of Jobs
+            for operator in OPERATORS + PLAYED:
+                operator.start(self.plane)
         self.start_kubelet()
         if not self.args.without_subak and not self.args.readme:
             self.start_service()
@@ -247,6 +250,9 @@ def long_run(world, args):
         return Idle(world, sizes_of(args.idle, {"nodes": 1000, "pods": 20000, "minutes": 10})).run()
     if args.outage:
         return Outage(world, args.outage).run()
+    if args.parked is not None:
+        sizes = f"jobs={args.parked}" if args.parked.isdigit() else args.parked
+        return Parked(world, **sizes_of(sizes, {"jobs": 5000, "minutes": 0})).run()
     if args.readme:
         return Readme(world).run()
     return Leaving(world, args.leaving).run() if args.leaving else Measure(world).run()
@@ -265,6 +271,7 @@ def parse():
     parser.add_argument("--idle", nargs="?", const="", metavar="SIZES", help="1000 nodes, 20000 pods, 10 minutes")
     parser.add_argument("--readme", action="store_true", help="the README's lines, in a shell; its ports must be free")
     parser.add_argument("--leaving", type=int, metavar="PODS", help="uninstall with so many queued; 5000")
+    parser.add_argument("--parked", nargs="?", const="", metavar="JOBS", help="a queue of parked Jobs; 5000")
     parser.add_argument("--beside-kueue", nargs="?", const="both", choices=["both", "kueue", "subak"],
                         help="one load under Kueue, then under Subak, or under one of them")
     parser.add_argument("--jobs", type=int, default=5000, help="of the load beside Kueue")
@@ -277,7 +284,7 @@ def parse():
 def main():
     args = parse()
     long = args.soak is not None or args.idle is not None or args.measure or args.outage or args.leaving or args.readme
-    long = long or args.beside_kueue
+    long = long or args.beside_kueue or args.parked is not None
     chosen = [] if long else choose(args)
     if args.list:
         print("\n".join(f.__name__ for f in chosen))
