@@ -110,7 +110,7 @@ struct FleetMap {
     // `job` are those of the run's first entry.
     std::uint32_t parts = 0;
   };
-  // A part of a divided cell.
+  // A part of a divided cell: not all of the cell is in one state, or of one job.
   struct Part {
     CellState state = CellState::kFree;
     std::uint32_t job = kNoJob;

@@ -191,7 +191,7 @@ Result<GpuRoute> read_route(std::string_view text, std::string_view product_end)
   const bool fits = route.product.size() <= kMaxLabelValueBytes && !check_label_key(route.product);
   if (good_name && good_product && fits) return route;
   return bad_value(
-      text, "namespace=NAME:PRODUCT or class=NAME:PRODUCT, such as namespace=notebooks:" +
+      text, "namespace=NAME:PRODUCT or class=PRIORITYCLASS:PRODUCT, such as namespace=notebooks:" +
                 std::string(slices ? "NVIDIA-H100-80GB-HBM3-MIG-1g.10gb" : "NVIDIA-A10-SHARED"));
 }
 

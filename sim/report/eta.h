@@ -53,7 +53,7 @@ struct EtaOptions {
 class EtaJudge {
  public:
   EtaJudge(const Workload& workload, const Engine& engine, EtaOptions options);
-  // Chooses the job if it is one of the jobs that get an estimate.
+  // Call it for each submitted job. If it is to get an estimate, the next settled() makes that.
   void submitted(std::uint32_t job, JobId id);
   // Compares the start with the estimate. The result leaves out a start within a minute of the
   // submission.

@@ -62,7 +62,8 @@ TEST(YamlPods, Routes) {
                                              {"", "quick", "NVIDIA-A30-MIG-1g.6gb"},
                                              {"dev", "", "NVIDIA-A10-SHARED"}}));
   const std::string want =
-      "\", want namespace=NAME:PRODUCT or class=NAME:PRODUCT, such as namespace=notebooks:";
+      "\", want namespace=NAME:PRODUCT or class=PRIORITYCLASS:PRODUCT, such as "
+      "namespace=notebooks:";
   for (const char* bad : {"a", "a:NVIDIA-A30-MIG-1g.6gb", "namespace=:NVIDIA-A30-MIG-1g.6gb",
                           "namespace=a:NVIDIA-A30", "namespace=a:NVIDIA-A10-SHARED", "namespace=a",
                           "class=1:NVIDIA-A30-MIG-1g.6gb", "namespace=A:NVIDIA-A30-MIG-1g.6gb"}) {

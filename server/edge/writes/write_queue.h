@@ -1,7 +1,7 @@
-// The edge's next writes to the API server. WriteQueue plans them from the core's effects
-// (commands), the fence and the object cache (plan.h). A new effect drops the present plan. After
-// any other change, WriteQueue first hands out the rest of the present plan, and then makes a new
-// one.
+// The edge's next writes to the API server. WriteQueue plans them (plan.h) from the core's effects
+// (commands), the object cache and the fence: the pods whose gate an outdated patch may still open
+// (fence.h). A new effect, confirm() and give_up() drop the present plan. After any other change
+// except forget(), WriteQueue first hands out the rest of the present plan, then makes a new one.
 //
 // WriteQueue owns the wanted effects, the fence and the planned writes. It reads no clock and does
 // no I/O. Threads: one at a time.
@@ -53,8 +53,8 @@ class WriteQueue {
   // Says that the core has answered an update of the pod. If the fence guards this pod, the next
   // plan() makes a new plan.
   void answered(const std::string& uid);
-  // Says that all effects that the core has sent so far were passed to want(). So the core sent
-  // each later effect after it had answered the updates for which answered() was called.
+  // Call it after want() was called for all effects that have arrived. The core sends each later
+  // effect after it has answered the updates of answered(), so the fence counts them from now on.
   void took_effects();
   // Says that the data from which plans are made have changed, so the next plan() makes a new plan.
   void outdate() { outdated_ = true; }
@@ -70,10 +70,10 @@ class WriteQueue {
   bool is_empty() const { return planned_.empty(); }
   // Takes out and returns the most urgent planned write. There must be one.
   KubeWrite take();
-  // Returns Plan::withheld of the last plan, without the evictions that the core knows about.
+  // Returns the evictions that the last plan left out (Plan::withheld) and the core does not know.
   const std::vector<KubeWrite>& withheld() const { return withheld_; }
-  // Says that the core knows about all evictions in withheld(). If a later plan no longer leaves an
-  // eviction out, and a plan after that leaves the eviction out again, withheld() returns it again.
+  // Says that the core knows about all evictions in withheld(). So withheld() returns one of them
+  // again only after a plan that did not leave it out.
   void withheld_are_known();
   // When the first pause that delays a write ends, by the monotonic clock; 0: no pause delays a
   // write.
