@@ -356,7 +356,7 @@ TEST_F(FollowerTest, DamagedStoreIsFatal) {
   MemoryStore memory;
   struct Damaged final : Store {
     explicit Damaged(MemoryStore& m) : memory(m) {}
-    struct Reader final : StoreReader {
+    struct Reader final : FactsReader {
       Error error{ErrorCode::kPrecondition, "store.facts", "damaged", "a backup"};
       Result<Recovered> recover(FactSink&) override { return error; }
       Result<std::vector<Fact>> facts(std::uint64_t, std::size_t) override { return error; }
