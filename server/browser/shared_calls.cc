@@ -63,9 +63,11 @@ bool SharedCalls::waits(const api::TokenDigest& question, Asker& asker) {
     const auto found = questions_.find(question);
     if (found == questions_.end()) {
       if (questions_.size() >= limits::kMaxBrowserCalls) return false;
-      questions_[question].next_ms = now + limits::kSharedCallMs;
+      questions_[question] = {now + limits::kSharedCallMs, asker.asked.caller, {}};
     } else if (found->second.askers.empty() && found->second.next_ms <= now) {
-      found->second.next_ms = now + limits::kSharedCallMs;
+      found->second = {now + limits::kSharedCallMs, asker.asked.caller, {}};
+      return false;
+    } else if (found->second.caller == asker.asked.caller) {
       return false;
     } else {
       std::size_t& own = callers_[asker.asked.caller];
@@ -93,6 +95,7 @@ std::vector<SharedCalls::Askers> SharedCalls::take_due(DurationMs now) {
       it = questions_.erase(it);
     } else {
       due.push_back(std::exchange(question.askers, {}));
+      question.caller.clear();
       question.next_ms = now + limits::kSharedCallMs;
       ++it;
     }

@@ -9,6 +9,7 @@
 //
 // - A caller shares only a call that is sent after the caller asked. So it never gets an old
 //   answer.
+// - A caller that repeats its call, while no other caller makes an equal one, never waits.
 // - Two calls are equal if method, request, moment, time limit and rights are equal.
 // - An error is not shared: if the common call fails, the calls of all other callers are sent.
 #pragma once
@@ -67,8 +68,12 @@ class SharedCalls {
   using Askers = std::vector<Asker>;
   // The calls that equal one which was sent within the last kSharedCallMs.
   struct Question {
-    DurationMs next_ms = 0;  // when the next equal call may be sent
-    Askers askers;           // the callers that wait for that call
+    // When the next equal call may be sent.
+    DurationMs next_ms = 0;
+    // The caller of the last call; empty: that call was sent for all callers that waited.
+    std::string caller;
+    // The callers that wait for that call.
+    Askers askers;
   };
   // True: the asker waits, and `asker` is moved away. False: send its call now.
   bool waits(const api::TokenDigest& question, Asker& asker);

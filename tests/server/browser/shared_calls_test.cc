@@ -79,6 +79,18 @@ TEST_F(SharedCallsTest, OneBrowserNeverWaits) {
   EXPECT_EQ(calls_.turn(), std::nullopt);
 }
 
+TEST_F(SharedCallsTest, ACallerThatRepeatsAQuestionNeverWaits) {
+  for (int i = 0; i < 3; ++i) ask(asked("ana"));
+  EXPECT_EQ(sent_.size(), 3u);
+  ask(asked("ben"));
+  EXPECT_EQ(sent_.size(), 3u) << "another caller shares";
+  pass(limits::kSharedCallMs);
+  EXPECT_EQ(sent_.size(), 4u);
+  ask(asked("ben"));
+  EXPECT_EQ(sent_.size(), 4u) << "that call was one of several";
+  reply("1");
+}
+
 TEST_F(SharedCallsTest, ManyShareACallThatIsSentAfterTheyAsked) {
   ask(asked("ana"));
   for (int i = 0; i < 200; ++i) ask(asked("viewer-" + std::to_string(i)));
