@@ -64,7 +64,7 @@ class Standings {
 
   // Begins a pass. Call begin() after Memos::begin(). All objects must outlive the pass.
   void begin(const Index& index, const Figures& figures, Memos& memos, std::size_t accounts);
-  // Reads what has changed at the account since it was cached, and fills in the contest.
+  // Fills in the contest of the account's children from the cache and from the later changes.
   // O(children); as a rule it reads new figures of one child only. Returns false if the walk must
   // compute the account in full, which has these reasons:
   //   - The account is not cached.

@@ -125,9 +125,9 @@ ReservedNodes draining_before(const State& s, TimeMs end_ms);
 
 // Nodes by the gang that was on them.
 using NodesOfGangs = std::map<JobId, std::vector<NodeId>>;
-// Returns, for each gang of which some pods have finished and others run, the nodes of the finished
-// pods. No other job may start there until limits::kGangFinishMs after the first pod finished, so
-// that the gang's nodes become free together (docs/design/0127). O(such gangs).
+// Returns the nodes of finished pods for each gang that has finished and running pods. No other job
+// may start there until limits::kGangFinishMs after the gang's first pod finished. So the nodes of
+// the gang become free together (docs/design/0127). O(such gangs).
 NodesOfGangs nodes_of_finishing_gangs(const State& s);
 
 // Says which nodes a job may not use if it starts now and ends at a given time. These are nodes

@@ -14,7 +14,7 @@
 
 namespace subak {
 
-// The rooms that a gang leaves on the nodes that it touches. A *room* is what is free on a node.
+// The *rooms* (free resources) of the nodes that a gang touches, with its pods of the trial placed.
 // The gang *touches* a node when the trial first places one of its pods there. The object is as
 // large as the fleet, so a Search reuses one object. It serves one trial at a time.
 class TrialRooms {
