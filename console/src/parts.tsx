@@ -140,6 +140,9 @@ export function Command({ text }: { text: string }) {
   );
 }
 
+// Returns what the page knows of its connection, and follows it.
+export const useLink = () => useSyncExternalStore(onLink, linkNow);
+
 // Returns the time that a view shows as now: that of the earlier moment that it has read, or the browser's.
 export function useNow(read?: Read<unknown>): number {
   const [now, setNow] = useState(Date.now());
@@ -181,7 +184,7 @@ const OLD_MS = 15_000; // a view that is not read again for so long says so
 
 function AsOf({ read, at, once }: { read: Read<unknown>; at?: string; once?: boolean }) {
   const live = useSyncExternalStore(onLiveState, liveState);
-  const { lostAt, replica } = useSyncExternalStore(onLink, linkNow);
+  const { lostAt, replica } = useLink();
   const now = useNow();
   const behind = (read.moment === undefined && replica?.behindMs) || 0;
   const ms = read.moment ?? (instant(at) ?? read.at ?? NaN) - behind;

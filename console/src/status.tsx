@@ -1,13 +1,12 @@
 // The line below the navigation that says when the figures of the page may not be current.
-import { useSyncExternalStore } from "react";
-import { ageNews, linkNews, linkNow, onLink } from "./link";
-import { useNow } from "./parts";
+import { ageNews, linkNews } from "./link";
+import { useLink, useNow } from "./parts";
 import { useRoute } from "./route";
 import { shown } from "./text";
 
 // The age changes each second, so it is outside of the part that screen readers tell.
 export function StatusLine() {
-  const link = useSyncExternalStore(onLink, linkNow);
+  const link = useLink();
   const now = useNow();
   const isPast = Boolean(useRoute().query.get("at"));
   const news = linkNews(link, now, isPast);

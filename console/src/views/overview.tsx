@@ -1,9 +1,7 @@
 // The overview: clusters, their use, the queue, warnings, who leads, and how old the picture is.
-import { useSyncExternalStore } from "react";
 import type { Cluster, QueueRow, ShareRow, Status } from "subak-api";
 import { call } from "../call";
-import { linkNow, onLink } from "../link";
-import { Bar, Facts, JobLink, Name, OwnerLink, Start, useNow, View } from "../parts";
+import { Bar, Facts, JobLink, Name, OwnerLink, Start, useLink, useNow, View } from "../parts";
 import { useRead } from "../read";
 import { href } from "../route";
 import {
@@ -83,7 +81,7 @@ function Warnings({ status }: { status: Status }) {
 }
 
 function Service({ status, now }: { status: Status; now: number }) {
-  const isLost = useSyncExternalStore(onLink, linkNow).lostAt !== undefined;
+  const isLost = useLink().lostAt !== undefined;
   const started = instant(status.startTime);
   const leader = status.leaderName || (status.leader ? "this process" : "none");
   return (
