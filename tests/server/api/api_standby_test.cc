@@ -266,6 +266,7 @@ TEST_F(ApiStandbyTest, AReadWaitsForTheFactItWants) {
   const std::uint64_t seen = leader_.seq();
   const auto facts = led({account("bio")});
   std::thread later([&] {
+    // So the call mostly waits for the fact. If the fact is faster, the answer is the same.
     std::this_thread::sleep_for(std::chrono::milliseconds(50));
     runtime_->followed(facts);
   });

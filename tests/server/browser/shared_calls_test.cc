@@ -6,6 +6,7 @@
 #include <atomic>
 #include <future>
 #include <string>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -187,13 +188,15 @@ TEST_F(SharedCallsTest, StopSendsWhatWaits) {
 
 TEST(SharedCalls, TheThreadSendsWhatWaits) {
   std::atomic<DurationMs> now{0};
-  std::promise<void> got;
-  SharedCalls calls({[](const Asked&, const Calls::Done& done) { done({}); },
-                     [&] { return now += limits::kSharedCallMs; }});
+  std::promise<std::thread::id> got;
+  SharedCalls calls(
+      {[](const Asked&, const Calls::Done& done) { done({}); }, [&] { return now.load(); }});
   calls.start();
   calls.ask(asked("ana"), kViewer, [](const Answered&) {});
-  calls.ask(asked("ben"), kViewer, [&](const Answered&) { got.set_value(); });
-  got.get_future().get();
+  calls.ask(asked("ben"), kViewer,
+            [&](const Answered&) { got.set_value(std::this_thread::get_id()); });
+  now = limits::kSharedCallMs;
+  EXPECT_NE(got.get_future().get(), std::this_thread::get_id());
   calls.stop();
 }
 
