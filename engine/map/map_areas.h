@@ -2,8 +2,8 @@
 // Threads: any; pure functions.
 #pragma once
 
+#include <compare>
 #include <cstdint>
-#include <string>
 #include <string_view>
 #include <vector>
 
@@ -23,8 +23,8 @@ struct MapAreas {
 // or if it is the node's NVLink domain and has the name of the rack. O(nodes log nodes).
 MapAreas map_areas(const State& s, ClusterId cluster);
 
-// Returns a text that sorts like `name`, except that numbers in it sort by their value: "node-9"
-// comes before "node-10". Names that differ only in leading zeros have the same text.
-std::string natural_key(std::string_view name);
+// Compares names as texts, except that numbers in them compare by their value: "node-9" comes
+// before "node-10". Names that differ only in leading zeros are equal. O(length of the names).
+std::strong_ordering natural_order(std::string_view a, std::string_view b);
 
 }  // namespace subak::derive

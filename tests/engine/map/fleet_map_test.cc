@@ -350,10 +350,24 @@ TEST_F(Map, NestsTheAreasAndSortsNumbersByValue) {
             "rack rack-10 in 1: 1\n"
             "domain domain.1 in 3: 1\n");
   EXPECT_EQ(names, "n1 n10 n9 ");
-  EXPECT_LT(derive::natural_key("a-9"), derive::natural_key("a-10"));
-  EXPECT_LT(derive::natural_key("a-010"), derive::natural_key("a-11"));
-  EXPECT_EQ(derive::natural_key("a-010"), derive::natural_key("a-10"));
-  EXPECT_LT(derive::natural_key("a2b"), derive::natural_key("a2c"));
+}
+
+TEST(NaturalOrder, NumbersCompareByTheirValue) {
+  using derive::natural_order;
+  // Each group comes before the next one. The names of a group are equal.
+  const std::vector<std::vector<std::string>> groups = {
+      {"", ""}, {"0", "00"},       {"9", "09"}, {"10"},   {"a"},     {"a-9"},
+      {"a-9b"}, {"a-10", "a-010"}, {"a-10-2"},  {"a-11"}, {"a-11b"}, {"a-100000000000000000000"},
+      {"a-ip"}, {"a2b", "a02b"},   {"a2c"},     {"b"},    {"b1c9"},  {"b1c10", "b01c010"},
+  };
+  for (std::size_t i = 0; i < groups.size(); ++i) {
+    for (std::size_t j = 0; j < groups.size(); ++j) {
+      for (const std::string& a : groups[i]) {
+        for (const std::string& b : groups[j])
+          EXPECT_EQ(natural_order(a, b), i <=> j) << a << " and " << b;
+      }
+    }
+  }
 }
 
 }  // namespace
