@@ -290,9 +290,13 @@ TEST_F(StoreBackupTest, AStoreInPlaceIsPutAsideOnlyWhenAsked) {
   ASSERT_FALSE(write_activity_file(path_ + kActivitySuffix, 1, 0, "jobs of the other store"));
   ASSERT_FALSE(
       write_summed_file(path_ + kNoticeSuffix, kNoticeFile, 1, "marks of the other store"));
+  std::filesystem::create_directory(path_ + kPastSuffix);
+  std::ofstream(path_ + kPastSuffix + "/2") << "a checkpoint of the other store";
   const auto done = restore_store({backup_, path_, true});
   ASSERT_TRUE(done.ok()) << done.error().message();
   EXPECT_EQ(done->replaced, path_ + ".replaced-1");
+  EXPECT_FALSE(std::filesystem::exists(path_ + kPastSuffix));
+  EXPECT_TRUE(std::filesystem::exists(done->replaced + kPastSuffix + "/2"));
   EXPECT_FALSE(std::filesystem::exists(path_ + kActivitySuffix));
   EXPECT_EQ(*read_activity_file(done->replaced + kActivitySuffix, 1, 0), "jobs of the other store");
   EXPECT_FALSE(read_activity_file(done->replaced + kActivitySuffix, 2, 0).ok());

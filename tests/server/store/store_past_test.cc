@@ -2,6 +2,7 @@
 // those that are damaged, incomplete or of another history.
 #include <gtest/gtest.h>
 #include <signal.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -371,6 +372,35 @@ TEST_F(PastFilesTest, AFolderThatCannotBeMadeIsAnError) {
   ASSERT_TRUE(error);
   EXPECT_NE(error->message().find("subak.db.past"), std::string::npos);
   EXPECT_FALSE(store_->commit(std::vector<Fact>{charged(2, 1, 2)})) << "the service goes on";
+}
+
+// A disk that is full during the write is simulated by a limit on the size of a file.
+TEST_F(PastFilesTest, AFullDiskCostsOnlyTheNewCheckpoint) {
+  PastFiles files(db_, seed_);
+  ASSERT_FALSE(files.write(1, bytes_of(1, some_facts(100))));
+  ASSERT_FALSE(store_->commit(std::vector<Fact>{charged(2, 1, 2)}));
+  const std::string next = bytes_of(2, some_facts(5000));
+  ASSERT_GT(next.size(), 8192u);
+  struct rlimit before = {};
+  ASSERT_EQ(::getrlimit(RLIMIT_FSIZE, &before), 0);
+  const auto handler = ::signal(SIGXFSZ, SIG_IGN);
+  const struct rlimit small = {8192, before.rlim_max};
+  ASSERT_EQ(::setrlimit(RLIMIT_FSIZE, &small), 0);
+  const auto error = files.write(2, next);
+  ASSERT_EQ(::setrlimit(RLIMIT_FSIZE, &before), 0);
+  ::signal(SIGXFSZ, handler);
+  ASSERT_TRUE(error);
+  EXPECT_NE(error->message().find("subak.db.past"), std::string::npos) << error->message();
+  const auto all = files.list();
+  ASSERT_TRUE(all.ok());
+  ASSERT_EQ(all->size(), 1u);
+  Texts texts;
+  EXPECT_FALSE(files.read(1, kFactVersion, texts));
+  EXPECT_EQ(texts.checkpoint.size(), 100u);
+  const std::filesystem::directory_iterator left(folder_.file("subak.db.past"));
+  EXPECT_EQ(std::distance(left, {}), 1) << "a part of the new file is left";
+  EXPECT_FALSE(files.write(2, next)) << "there is room again";
+  EXPECT_EQ(files.list()->size(), 2u);
 }
 
 // A process that is killed leaves each file whole or not at all.
