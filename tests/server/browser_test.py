@@ -199,7 +199,7 @@ class OnLoopback(Service):
         hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
         resource.setrlimit(resource.RLIMIT_NOFILE, (min(8192, hard), hard))
         streams = []
-        for _ in range(1200):
+        for _ in range(2000):
             streams.append(Stream(self.http, "/live?topics=queue,status,shares,plan"))
             self.addCleanup(streams[-1].close)
         self.assertEqual({stream.status() for stream in streams}, {200, 429})
