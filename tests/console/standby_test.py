@@ -10,8 +10,10 @@ Screenshots go to SHOTS. Exit code 77: a package is missing.
 import json
 import os
 import re
+import shutil
 import signal
 import sys
+import tempfile
 import threading
 import unittest
 
@@ -57,10 +59,12 @@ class Alive:
         self.thread.join()
 
 
-class Page(OnPostgres):
+class Stand(OnPostgres):
     """A leader, a standby, and a browser behind a relay to both."""
 
     serial = 0
+    flags = ()  # of each replica
+    words = ()  # of each command
 
     @classmethod
     def setUpClass(cls):
@@ -72,8 +76,8 @@ class Page(OnPostgres):
             cls.rules = file.read()
 
     def setUp(self):
-        Page.serial += 1
-        self.database = f"page{Page.serial}"
+        Stand.serial += 1
+        self.database = f"page{Stand.serial}"
         self.state = self.server.make_database(self.database)
         self.leader = self.replica()
         self.leader.until_it_leads()
@@ -92,7 +96,7 @@ class Page(OnPostgres):
         self.browser.look(1280, "light")
 
     def replica(self):
-        replica = Process(self.state)
+        replica = Process(self.state, *self.flags)
         self.addCleanup(self.end, replica)
         return replica
 
@@ -102,7 +106,7 @@ class Page(OnPostgres):
             replica.end(signal.SIGKILL)
 
     def ok(self, replica, *words):
-        code, out, errors = replica.call(*words)
+        code, out, errors = replica.call(*self.words, *words)
         self.assertEqual(code, 0, errors)
         return out
 
@@ -153,6 +157,8 @@ class Page(OnPostgres):
         replica.end(signal.SIGKILL)
         return alive
 
+
+class Page(Stand):
     def test_the_overview_goes_on_after_its_leader_was_killed(self):
         self.open("/overview")
         until("the figures are there", lambda: self.queued() == 1)
@@ -265,6 +271,58 @@ class Page(OnPostgres):
             self.server.start()
         until("the figures are new", lambda: int(re.search(r"are (\d+) s old", self.line()).group(1)) < 8)
         self.check()
+
+
+class SignedIn(Stand):
+    """Sessions are in the memory of a replica, so a takeover ends them."""
+
+    TOKENS = {"admin": "admin-secret-0123456", "viewer": "viewer-secret-012345"}
+
+    def setUp(self):
+        folder = tempfile.mkdtemp(prefix="subak_tokens_")
+        self.addCleanup(shutil.rmtree, folder)
+        tokens, token = (os.path.join(folder, name) for name in ("tokens", "token"))
+        for path, lines in ((tokens, [f"{text} {name} {name}" for name, text in self.TOKENS.items()]),
+                            (token, [self.TOKENS["admin"]])):  # fmt: skip
+            with open(path, "w", encoding="utf-8", opener=lambda *at: os.open(*at, 0o600)) as file:
+                file.writelines(f"{line}\n" for line in lines)
+        self.flags = ("--tokens", tokens)
+        self.words = ("--token-file", token)
+        super().setUp()
+
+    def asks_for_sign_in(self):
+        until("the page asks for a sign-in", lambda: "Sign in" in self.browser.text(".problem"))
+
+    def sign_in(self, name):
+        """Follows the link of the page, and sends the form."""
+        self.browser.js("document.querySelector('.problem a').click()")
+        until("the form is there", lambda: self.browser.js("return document.querySelector('[name=token]') !== null"))
+        self.assertEqual(self.browser.js(self.rules), [])
+        self.browser.js("document.querySelector('[name=token]').focus()")
+        self.browser.press(*self.TOKENS[name], "\n")
+        until("the view is back", lambda: "second" in self.rows())
+        self.assertTrue(self.browser.driver.current_url.endswith("/queue?account=ml"), self.browser.driver.current_url)
+
+    def test_after_a_takeover_the_page_asks_for_a_sign_in(self):
+        self.browser.driver.get(self.relay.url + "/queue?account=ml")
+        self.asks_for_sign_in()
+        self.assertNotIn("second", self.rows())
+        self.sign_in("viewer")
+        until("live", lambda: "live" in self.browser.text(".as-of"))
+        self.browser.js(LISTEN)
+
+        self.kill(self.leader).stop()
+        self.asks_for_sign_in()
+        self.assertIn("second", self.rows(), "the figures stay")
+        self.assertIn("The figures below are old", self.browser.text(".problem"))
+        self.check()
+        self.shoot("sign-in-after-takeover")
+
+        self.standby.until_it_leads()
+        self.sign_in("viewer")
+        self.submit(self.standby, "third", 8)
+        until("the row comes", lambda: "third" in self.rows())
+        self.assertEqual(self.browser.text(".problem"), "")
 
 
 if __name__ == "__main__":
