@@ -1,6 +1,6 @@
-// The holds on one node (its load) and the room that they leave. A pod has a hold from the decision
-// to place it until it has ended. A load is a value. Each node of the live fleet has a load. A node
-// that differs in a snapshot has another load in that snapshot.
+// The load of one node: the holds of its pods, and sums over them. left_on() computes the room that
+// is left. A pod has a hold from the decision to place it until it has ended. The fleet has one
+// load for each node; a snapshot has its own only for nodes whose holds differ.
 // Threads: any; plain values, pure functions. Private to placement.
 #pragma once
 
