@@ -1,9 +1,9 @@
-// For each account that one pass visits: the children that have a job which may start, and their
-// order. A pass is one round of scheduling decisions. Its walk (queue/ready_walk.h) goes down the
-// account tree and asks at each account for the first child.
+// For each account that one pass visits: the children with a job that may start, and their order. A
+// pass is one round of scheduling decisions. Its walk (queue/ready_walk.h) goes from the root down
+// to a job: at each account it asks this class for the first child.
 // A block says that a shape, a job or a line (the jobs of one account and one shape) cannot start
-// in this pass. A kind is a shape with waiting jobs. A scope has the blocks that apply to one
-// account (queue/ready_blocks.h).
+// in this pass. A kind is a shape with waiting jobs. A scope has the blocks of shapes and accounts
+// that apply to the jobs of one account (queue/ready_blocks.h).
 // Threads: one at a time. Private to queue.
 #pragma once
 

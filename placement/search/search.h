@@ -17,8 +17,8 @@
 // reproducible.
 //
 // Rules for the nodes of one gang (docs/design/0027), in every snapshot:
-//   NVLink     required kNvlink, required kNvlinkExclusive, and segments of kAny go inside one half
-//              of a split node, one node, or one clique; only on products with NVLink
+//   NVLink     if NVLink is required, the GPUs of the gang or of each segment are in one half of a
+//              split node, one node or one clique with NVLink. Segments of kAny require it too
 //   fragments  a gang of several pods goes to nodes with holds if all its pods fit there; else it
 //              uses as few nodes without holds as possible, and fills them
 //   products   one product for all GPUs of the gang, unless its pods name products that exclude
