@@ -214,12 +214,12 @@ std::vector<Binding> bindings(const AccountTree& tree, const Demand& demand, Ask
 // allocates no memory if no rule binds.
 std::optional<Binding> first_binding(const AccountTree& tree, const Demand& demand, Asking asking);
 
-// Checks the rule lend: the GPUs that accounts do not lend stay idle (accounting/unlent_quota.h).
-// Returns a binding if the demand would leave fewer GPUs idle than the unused quota that accounts
-// do not lend. `idle_of` returns the idle GPUs of a product; for kOfAny, of all products. A demand
-// of the account for which the GPUs stay idle gets no binding. If too few GPUs are idle already,
-// because nodes were lost or a quota was raised, only a demand that increases the shortage gets a
-// binding. O(depth) for each named product.
+// Checks the rule lend: unused quota that accounts do not lend stays idle
+// (accounting/unlent_quota.h). Returns a binding if the demand would leave fewer GPUs idle.
+// Example: 10 GPUs are idle, and ml does not lend 4 of its unused quota. Others may take 6, but ml
+// may take all. `idle_of` returns the idle GPUs of a product; for kOfAny, of all products. If too
+// few are idle already, because nodes were lost or a quota was raised, only a demand that increases
+// the shortage gets a binding. O(depth) for each named product.
 std::optional<Binding> unlent(const AccountTree& tree, const Demand& demand,
                               const std::function<MilliGpu(ProductId)>& idle_of);
 

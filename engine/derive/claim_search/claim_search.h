@@ -1,9 +1,9 @@
 // Finds a claim for a queued job, the claimant (docs/design/0049, 0084, 0085). A claim has the jobs
-// that must end so that the claimant can start, its victims, and the slots that the claimant then
-// takes. A slot is a node and the GPUs there that one pod takes. A *giver* is a job that may have
-// to give its GPUs to the claimant: by quota, or by priority class. The pass uses this search
-// (engine/decide/claims.h).
-//
+// that must end so that the claimant can start, its victims, and the slots that it then takes. A
+// slot is a node and the GPUs there that one pod takes. Example: a job within the quota of ml needs
+// 8 GPUs, and bio holds 8 beyond its quota. The victims are jobs of bio. A *giver* is a job that
+// may have to give GPUs to the claimant, by quota or by priority class.
+// The pass uses this search (engine/decide/claims.h).
 // Threads: one at a time; the object refers to state and search. The caches do not change results.
 #pragma once
 
