@@ -17,7 +17,10 @@
 namespace subak::derive {
 
 // Yields the givers one after the other. Each result of next() depends on the earlier ones: an
-// account that is no longer beyond its quota gives no more GPUs.
+// account that is no longer beyond its quota gives no more GPUs. Example: bio is 4 GPUs beyond its
+// quota. Once two jobs of bio with 2 GPUs each have given, next() goes on with other accounts. Only
+// when no account is beyond its quota by a whole job, next() also returns jobs whose account then
+// falls below its quota.
 class Givers {
  public:
   // `reach` is the highest account up to which the claimant is within quota (reach_of()). Only jobs
