@@ -61,9 +61,9 @@ class Contenders {
   // Takes the next job of the child at index `at` of the order. Before the call, this child is
   // first in the order. Returns true if the child's key was right; see SiblingOrder::settle().
   bool settle(std::size_t at, const NextJob& next, bool within_quota);
-  // True if a look at all children adds little to the cost of the walk: stands_until() takes such a
-  // look. This is so if there are few children, and at the first call after the walk has read all
-  // of them.
+  // True if the walk should call stands_until(), which reads all children: there are few children,
+  // or the walk has just read all of them. In the second case, the result is true only at the first
+  // call.
   bool all_compared();
   // Returns the instant until which the child at index `first` of the order stays the first, if
   // nothing but the time changes. If the order may depend on rounding, returns a time before now.

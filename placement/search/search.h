@@ -3,8 +3,8 @@
 //
 // A Search has these caches, which make queries cheap:
 //   - the nodes that each kind of pod may use, in best-fit order
-//   - the searches that failed, with their positions in the change log
-//   - memory for the rooms of a trial
+//   - the searches that failed; only a later entry of the fleet's change log can make them succeed
+//   - working memory for one attempt to place a gang
 // Each query first brings the caches up to date from the fleet's change log. The caller owns the
 // Search. A Search only reads the fleet, and several searches may use one fleet. They all give the
 // same answers, because no answer depends on earlier queries.
