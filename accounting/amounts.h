@@ -66,10 +66,10 @@ inline MilliGpu total_of(std::span<const ProductLevel> levels, ProductId product
 // A demand: an amount of one product, or of kOfAny. Quotas and limits are pairs of this type too.
 using ProductDemand = std::pair<ProductId, MilliGpu>;
 
-// Returns the part of `levels` and `demand` together that `quota` does not cover. The quota of a
-// product covers GPUs of that product. After these quotas, the quota of kOfAny covers the remaining
-// GPUs of any product. `demand` has each product once. A demand of kOfAny is covered only by the
-// quota of kOfAny.
+// Returns the milli-GPU of `levels` and `demand` together that `quota` does not cover. The quota of
+// a product covers only that product. The quota of kOfAny covers what is left. Example: H100=4 and
+// 2 of kOfAny leave 1 of 7 H100 uncovered. `demand` has each product once. The quota of kOfAny
+// alone covers a demand of kOfAny.
 inline MilliGpu uncovered(std::span<const ProductDemand> quota,
                           std::span<const ProductLevel> levels,
                           std::span<const ProductDemand> demand) {

@@ -1,21 +1,21 @@
-// Sums the GPU time that an account used, so that old usage counts less: half after each
-// half-life. Example: for 7 days, 80 GPU-hours of 14 days ago count as 20. Accounts have such
-// meters (account.h), and the order of jobs follows from them. Decisions use floating point only
-// here and in order.h.
+// Sums the GPU time that an account used, and lets old usage count less: half after each
+// half-life. With a half-life of 7 days, 80 GPU-hours of 14 days ago count as 20. Each account
+// has such meters (account.h), and the order of waiting jobs depends on them (order.h).
 //
-// At the instant t, usage of an earlier instant x has the weight 2^-((t-x)/h), with half-life h.
-// So
+// At the instant t, usage of an earlier instant x has the weight 2^-((t-x)/h), with half-life h:
 //     u(t) = integral of rate(x) * 2^-((t-x)/h) dx up to t,   in milli-GPU x ms.
-// Here rate(x) is the milli-GPU that the account holds at x. A meter stores two numbers. They are
-// the present integer rate R, and an accumulator A, relative to a fixed instant L, the landmark:
+// Here rate(x) is the number of milli-GPU that the account's jobs hold at x. A meter stores only
+// the present rate R and a number A, the accumulator. A refers to a fixed instant L, the
+// landmark:
 //     u(t) = A * 2^-tau + R * H,   tau = (t - L) / h,   H = h / ln 2
-// A start, an end and a read cost O(1). Source: forward decay (Cormode et al., ICDE 2009).
+// A start or an end of a job changes R and A. Such a change costs O(1), and so does a read. For
+// an infinite half-life (h = 0 in DecayClock) u is the plain integral, an integer.
+// Source: forward decay (Cormode et al., ICDE 2009).
 //
-// The error of u is at most 1e-12 x (highest rate so far x H). In 10^6 random events the error was
-// always below 4e-14 x (highest rate so far x H) (tests/accounting/decay_test.cc). For an infinite
-// half-life (h = 0 in DecayClock) u is the plain integral, an integer.
-// The code has its own exp2 and is compiled without contraction, so that every build makes the
-// same decisions (docs/design/0004).
+// The error of u is at most 1e-12 x (highest rate so far x H). In 10^6 random events it was
+// always below 4e-14 x (highest rate so far x H) (tests/accounting/decay_test.cc). Every build
+// makes the same decisions: the code has its own exp2, and is compiled without fused multiply-add
+// (docs/design/0004).
 // Threads: one at a time for each object; exp2_exact() and log2_exact() are pure functions.
 #pragma once
 

@@ -1,8 +1,8 @@
 // The ledger: exact, append-only rows that say which account held which GPUs when, and who pays.
-// Each row is one interval of one allocation, in integers. Nothing in the ledger decays. The engine
-// makes each row once, as the durable fact `charged`. The class Ledger has only the sums of rows.
-// The rows themselves are in the store. A row is unique by its allocation, `from_ms` and
-// `corrects`. Each row is within one UTC day.
+// Example: pod 0 of job 1-42 held 4 GPUs from 10:00 to 12:00 UTC, and the account ml pays. The
+// engine makes each row once, as the durable fact `charged`, and the store has the rows. The class
+// Ledger has only their sums. Nothing in it decays. A row is within one UTC day. Its allocation
+// (one pod in one attempt), `from_ms` and `corrects` identify the row.
 //
 // Units: amounts are exact, in milli-GPU x ms (core/quantity.h). Times are ms since 1970-01-01 UTC.
 // Errors: none; broken preconditions are asserted.

@@ -1,27 +1,27 @@
-// The order of siblings in the account tree. An order rule says which child of an account gets the
-// next start. The queue walks down the tree with these rules, from the root to a job. Each rule is
-// a pure function over the children of one account. Only the rule usage-tick has a state,
-// UsageTick, which the engine owns.
+// The order of siblings in the account tree: which child of an account gets the next start. The
+// queue walks down the tree from the root to a job, and applies an order rule at each account. A
+// rule gives each child a key, and the child with the smallest key comes first. The rules are pure
+// functions. Only usage-tick has a state, UsageTick, which the engine owns.
 //
-// Each rule puts the sibling with the smallest key first. The keys are (docs/design/0005):
-//   target-share   siblings within quota come first, by alloc / quota. The others follow by
-//                  (alloc + g / 2) / target_i, with half of the next job's g GPUs counted
-//                  (docs/design/0026).
+// The policy chooses one of these rules (docs/design/0005):
+//   target-share   The default. First come accounts whose quota covers their next job, by
+//                  alloc / quota. The others follow by the GPUs that they hold for each part of
+//                  their target. Half of the next job's g GPUs count, so the key is
+//                  (alloc + g / 2) / target_i (docs/design/0026). Ties: v_i / shares.
+//                  The target is the account's part s_i of the shares, corrected by its surplus
+//                  v_i, which is past usage beyond quota. If sum v is 0, it is s_i. Else it is
+//
 //                      target_i = s_i x clamp(1 + gain (1 - v_i / (s_i sum v)), lo, hi_i)
-//                      hi_i = (1 - lo (1 - s_i)) / s_i
-//                  s_i: its part of the siblings' shares; v_i: its surplus. If sum v is 0, target_i
-//                  is s_i. Ties: v_i / shares.
+//                      hi_i = (1 - lo (1 - s_i)) / s_i.
+//                  A surplus above the account's part of sum v lowers the target.
+//                  Example: two accounts have equal shares, and only the first has a surplus. With
+//                  the default gain and lo, its target is 1/4, and that of the second is 3/4.
 //   exact          decayed usage / shares, with usage exact at each instant. Below one parent this
 //                  is the order of Slurm's Fair Tree (SchedMD, "Fair Tree Fairshare Algorithm").
 //   usage-tick     decayed usage / shares, with usage as of the last tick (UsageTick)
 //   drf            allocation / shares: weighted dominant resource fairness (Ghodsi et al.,
 //                  NSDI'11) with GPUs as the only resource
 //   fifo           submit time
-//
-// In words, target-share takes first the accounts whose quota covers their next job. Then it takes
-// the account that holds the fewest GPUs for its target. The target is the account's part of the
-// shares, but changed by its surplus, which is its past usage beyond quota. A surplus above its
-// part makes the target smaller, and a surplus below its part makes it larger.
 //
 // Threads: one at a time for a UsageTick; all other functions are pure.
 #pragma once

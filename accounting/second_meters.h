@@ -1,17 +1,17 @@
-// Meters of all accounts with a new half-life, while a change of the half-life is under way. Meters
-// sum decayed usage (accounting/decay.h). The account tree updates these second meters together
-// with its own meters, until the new half-life is in force (docs/design/0108).
+// Meters with a new half-life, for all accounts, while a change of the half-life is under way.
+// Meters sum usage that decays with the half-life (accounting/decay.h). Example: an operator
+// changes the half-life from 7 to 14 days. Decisions use the meters with 7 days until the
+// service has computed earlier usage with 14 days from the stored facts (docs/design/0108).
+// Meanwhile these second meters begin at 0, and sum with 14 days what jobs use after the edit.
+// At the end, finished() adds the earlier usage. The sums are right because usage is an integral
+// over time.
 //
-// The meters begin with value 0. At the end, finished() adds the values that meters with the new
-// half-life would have had at the beginning. The results are those of meters that had the new
-// half-life from the start. Usage can be added in this way because it is an integral over time.
-//
-// Edits of shares, new accounts and moves of accounts add an amount to a surplus or an adjustment.
-// The amount depends on complete values of meters, which are known only at the end. So this class
-// records each such edit, with the values of its own meters at that time. finished() then computes
-// the amounts of all edits in their order.
-//
-// Units: milli-GPU and milli-GPU x ms. Threads: one at a time.
+// Edits of shares, new accounts and moves of accounts add an amount to a surplus or an
+// adjustment. The amount depends on complete meters, which are known only at the end. So this
+// class records each such edit, with the values of its own meters at that time. finished()
+// applies the edits in their order.
+// Units: milli-GPU and milli-GPU x ms. Errors: none.
+// Threads: one at a time; AccountTree owns the object.
 #pragma once
 
 #include <cstdint>

@@ -9,8 +9,8 @@
 // It is the larger amount, and not the sum, because the idle GPUs of an account include those of
 // its children. An account without `lend` has only the second amount.
 // One object counts the GPUs of one product that some quota names, or the GPUs of all products
-// together. `lend` may have a bound for all products together, and bounds for named products.
-// together. `lend` has a bound for all products, and may have bounds for named products.
+// together. The text of `lend` may have a bound for all products together, and bounds for named
+// products.
 //
 // Units: milli-GPU. Errors: none.
 // Threads: one at a time; QuotaSums owns the objects.

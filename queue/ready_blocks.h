@@ -1,6 +1,6 @@
-// The blocks of one pass (ReadyQueue::Pass, one round of scheduling decisions). They are the
-// shapes, jobs and lines that cannot start now, and for each account the cost from which the pass
-// skips jobs. A kind is a shape with waiting jobs. A line is the jobs of one account and one kind.
+// What one pass (ReadyQueue::Pass, one round of scheduling decisions) must not take any more: its
+// *blocks*. Example: no node has room for a shape, so the pass blocks the shape and skips its jobs.
+// A kind is a shape with waiting jobs. A line is the waiting jobs of one account and one kind.
 // Threads: one at a time. Private to queue.
 #pragma once
 

@@ -1,9 +1,9 @@
-// For each account that one pass visits: the children that have a job which may start, and their
-// order. A pass is one round of scheduling decisions. Its walk (queue/ready_walk.h) goes down the
-// account tree and asks at each account for the first child.
+// For each account that one pass visits: the children with a job that may start, and their order. A
+// pass is one round of scheduling decisions. Its walk (queue/ready_walk.h) goes from the root down
+// to a job: at each account it asks this class for the first child.
 // A block says that a shape, a job or a line (the jobs of one account and one shape) cannot start
-// in this pass. A kind is a shape with waiting jobs. A scope has the blocks that apply to one
-// account (queue/ready_blocks.h).
+// in this pass. A kind is a shape with waiting jobs. A scope has the blocks of shapes and accounts
+// that apply to the jobs of one account (queue/ready_blocks.h).
 // Threads: one at a time. Private to queue.
 #pragma once
 
@@ -61,9 +61,9 @@ class Contenders {
   // Takes the next job of the child at index `at` of the order. Before the call, this child is
   // first in the order. Returns true if the child's key was right; see SiblingOrder::settle().
   bool settle(std::size_t at, const NextJob& next, bool within_quota);
-  // True if a look at all children adds little to the cost of the walk: stands_until() takes such a
-  // look. This is so if there are few children, and at the first call after the walk has read all
-  // of them.
+  // True if the walk should call stands_until(), which reads all children: there are few children,
+  // or the walk has just read all of them. In the second case, the result is true only at the first
+  // call.
   bool all_compared();
   // Returns the instant until which the child at index `first` of the order stays the first, if
   // nothing but the time changes. If the order may depend on rounding, returns a time before now.

@@ -1,5 +1,5 @@
-// The next jobs of accounts, cached for later passes. A pass is one round of scheduling decisions
-// (ReadyQueue::Pass).
+// Caches the next job of each account. So a pass (ReadyQueue::Pass, one round of scheduling
+// decisions) does not search again below accounts where nothing has changed since an earlier pass.
 // Threads: one at a time; each Walk owns one object. Private to queue.
 #pragma once
 

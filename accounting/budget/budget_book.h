@@ -6,9 +6,9 @@
 //   held    GPU time from now to the planned ends of these jobs, as far as it is in the period
 //   left    granted - spent - held. It is negative if the budget is overdrawn
 //
-// All three are integers, and spent + held + left = granted holds at every instant. `spent` is a
-// number plus a rate times the time. A start or an end changes the rate, and both numbers stay
-// exact. The figures never decay.
+// Example: 100 GPU-hours are granted. A job on 2 GPUs has run for 10 hours, and ends in 5 hours:
+// spent 20, held 10, left 70. The figures are exact integers and never decay. `spent` grows at a
+// rate, which changes only when a job starts or ends.
 //
 // Units: milli-GPU, ms, milli-GPU x ms.
 // Errors: none; broken preconditions are asserted.

@@ -1,10 +1,10 @@
-// The budgets of a whole account tree: each start and end of a job changes the books of all
-// accounts from the job's account to the root.
+// The budgets of a whole account tree. A budget is GPU time that an account may spend in each
+// period; its book counts what is spent (budget_book.h). Each start and end of a job changes the
+// books of all accounts from the job's account to the root.
 //
-// Each period that ends has two *turns*. The first turn is limits::kEndingMs before the end of the
-// period: from then on, running jobs without a time limit hold GPU time of the next period too. At
-// the second turn, the next period begins. The engine records each turn as a fact, so that each
-// replica makes it at the same point of the log.
+// A period that ends has two *turns*. The first is limits::kEndingMs before its end: from then on,
+// running jobs without a time limit hold GPU time of the next period too. At the second turn, the
+// next period begins. Each turn is a fact, so each replica makes it at the same point of the log.
 //
 // Units: milli-GPU, ms, milli-GPU x ms.
 // Errors: none; broken preconditions are asserted.

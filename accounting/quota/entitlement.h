@@ -1,18 +1,20 @@
 // Decides whether an account may have the GPUs that a job asks for (a demand), by the account's
-// quota, limits and budgets. The functions return the rules that forbid the demand, from the job's
-// account up to the root. A rule that forbids a demand "binds" the demand. The scheduling pass, the
-// explanations of waiting jobs, submissions and the webhook all call this code. So the reason that
-// a job shows is always the rule that stopped the job.
+// quota, limits and budgets. The functions return the rules that forbid the demand, from the
+// job's account up to the root. Such a rule "binds" the demand. Example: the account ml has a
+// limit of 16 GPUs and holds 12. Its rule `limit` binds a demand of 8 GPUs, because 12 + 8 >
+// 16.
+// Passes, explanations, submissions and the webhook all call this code. So the reason that a
+// job shows is always the rule that stopped the job.
 //
 // The rules at each account:
 //   hold    an operator holds the account: none of its jobs start
 //   drain   the account accepts no new job; waiting jobs may still start, and a started job may
 //           wait again
 //   limit   allocation + demand > limit, of all products or of one
-//   borrow  uncovered(allocation + demand), the part that no quota covers, > borrow. The uncovered
-//           part is counted by product (accounting/amounts.h): a quota of one product does not
-//           cover another product. A bound of one product counts the uncovered part of that product
-//           alone
+//   borrow  the part of allocation + demand that quota does not cover > borrow. A quota of one
+//           product does not cover another: uncovered() of accounting/amounts.h. Example: with a
+//           quota of 8 GPUs and borrow 4, jobs may hold at most 12. A bound of one product counts
+//           the uncovered part of that product alone
 //   lend    the start would leave fewer GPUs idle than the unused quota that accounts do not lend;
 //           see unlent()
 //   promise a job that cannot be preempted would borrow GPUs that a quota guarantees; see
@@ -21,19 +23,17 @@
 //           the limits on jobs of accounting/limits/job_limits.h: jobs + 1 > limit, the time limit
 //           of the job > limit, GPU-minutes in flight + those of the job > limit. No function of
 //           this file returns `queued`, because the tree does not know how many jobs wait
-//
 //   budget  the GPU time of the demand until its planned end > what a hard budget has left, in one
 //           of the periods of this time (accounting/budget/budget_book.h)
 //
 // An account may also limit the GPUs and jobs of each of its users. Such a rule counts what the
 // user's own account holds (Binding::counted), and binds only jobs of users.
 //
-// A demand whose product is not known yet (ProductId none) is checked only against limits over all
-// products, and against the quota of all products + borrow. So a rule that binds a demand without a
-// product also binds the same demand for every product.
+// If the product of a demand is not known yet (ProductId none), only limits over all products
+// count, and the sum of all quotas + borrow. So a rule that binds such a demand binds it on every
+// product.
 //
-// This file also has the guarantees of quotas: reach() for a demand, and overpromised() for an
-// edit.
+// reach() tells where a demand is within quota. overpromised() checks an edit of a quota.
 //
 // Units: milli-GPU. The rule `time` counts ms, the rules `minutes` and `budget` count GPU-minutes,
 // and the rules `jobs` and `queued` count jobs.
@@ -214,12 +214,12 @@ std::vector<Binding> bindings(const AccountTree& tree, const Demand& demand, Ask
 // allocates no memory if no rule binds.
 std::optional<Binding> first_binding(const AccountTree& tree, const Demand& demand, Asking asking);
 
-// Checks the rule lend: the GPUs that accounts do not lend stay idle (accounting/unlent_quota.h).
-// Returns a binding if the demand would leave fewer GPUs idle than the unused quota that accounts
-// do not lend. `idle_of` returns the idle GPUs of a product; for kOfAny, of all products. A demand
-// of the account for which the GPUs stay idle gets no binding. If too few GPUs are idle already,
-// because nodes were lost or a quota was raised, only a demand that increases the shortage gets a
-// binding. O(depth) for each named product.
+// Checks the rule lend: unused quota that accounts do not lend stays idle
+// (accounting/unlent_quota.h). Returns a binding if the demand would leave fewer GPUs idle.
+// Example: 10 GPUs are idle, and ml does not lend 4 of its unused quota. Others may take 6, but ml
+// may take all. `idle_of` returns the idle GPUs of a product; for kOfAny, of all products. If too
+// few are idle already, because nodes were lost or a quota was raised, only a demand that increases
+// the shortage gets a binding. O(depth) for each named product.
 std::optional<Binding> unlent(const AccountTree& tree, const Demand& demand,
                               const std::function<MilliGpu(ProductId)>& idle_of);
 
@@ -231,25 +231,25 @@ AccountId draining(const AccountTree& tree, AccountId leaf);
 // all products together, and the account must not borrow any product already.
 bool covers(const AccountNode& node, std::span<const ProductDemand> demand);
 // Returns the reach of the demand: the highest account below which the demand, in addition to
-// current holds, would be within quota at every account on its path. If the reach is the root, the
-// job is within quota everywhere. If the reach is another account, that account is itself beyond
-// quota, so the job comes first only below that account. If the reach is none, the job would borrow
-// at its own account.
+// current holds, would be within quota at every account on its path. There are three cases:
+//   - the root: the job is within quota everywhere
+//   - another account: that account is beyond quota; the job comes first only among jobs below it
+//   - none: the job would borrow at its own account
 // Example: the quota of ml.vision covers a job of ml.vision, but the quota of ml does not. The
 // reach is ml: the job comes first among the jobs below ml, but it borrows at ml.
 //
 // Each account on the path that has a quota must cover the demand (covers()). The first account
-// without a quota (for example a user) relies on the quota of the account above it, if that quota
-// is configured. A quota that is only the sum of the children's quotas covers only the children
-// that have a quota.
-// Quotas that name a product come first. If a quota names the product, the quotas of any product
-// together cover at most the installed GPUs of the product less the quotas that name it
-// (accounting/named_quota.h). The reach of a demand beyond this amount is not the root. `installed`
-// has the installed amount of each product of the demand for which quota_sums().promised_by_name()
+// without a quota (for example a user) relies on the account above it, if a quota is configured
+// there. A quota that is only the sum of the children's quotas covers only children with a
+// quota.
+// A quota that names a product comes before the quotas of any product. The latter together cover
+// at most the installed GPUs of the product minus all quotas that name it
+// (accounting/named_quota.h). The reach of a demand beyond that is not the root. `installed` has
+// the installed amount of each product of the demand for which quota_sums().promised_by_name()
 // is not 0. A demand without a product passes this rule, because only its placement decides the
 // product.
-// A demand is within quota if its reach is the root. The queue uses the same rule without quotas by
-// name (queue/ready.h). The queue also calls covers().
+// The queue uses the same rule without quotas by name (queue/ready.h). The queue also calls
+// covers().
 AccountId reach(const AccountTree& tree, const Demand& demand,
                 std::span<const ProductDemand> installed);
 
@@ -263,13 +263,13 @@ struct Overpromise {
   // The account's own quota of any product, which is less than `beyond`.
   MilliGpu any = 0;
 };
-// Checks an edit that gives the account of `path` this configured quota. An empty quota means the
-// sum of the children's quotas. Returns the first promise that the edit would break: at the account
-// itself, or at the nearest account above it with a configured quota. A promise is broken if
-//     (sum over products of max(0, children's named - own named)) + children's any > own any,
-// with the children's effective quotas. An account without a configured quota promises the sum of
-// its children's quotas. `quota` has one amount for each product id. For a product that no account
-// names yet, pass an id that no other product has. O(children).
+// Checks an edit that gives the account of `path` this quota; empty: the sum of its children's
+// quotas. Returns the first broken promise, at the account or at the nearest account above it
+// with a configured quota. A promise is broken if the children's effective quotas exceed the own
+// quota:
+//     (sum over products of max(0, children's named - own named)) + children's any > own any.
+// Example: ml has a quota of 8, and its children 5 and 4. `quota` has one amount for each product
+// id. For a product that no account names yet, pass an id that no other product has. O(children).
 std::optional<Overpromise> overpromised(const AccountTree& tree, std::string_view path,
                                         std::span<const ProductDemand> quota);
 

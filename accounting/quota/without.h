@@ -1,7 +1,7 @@
 // The GPUs that accounts would hold if some running jobs had ended. A search for victims, which are
 // jobs that must end so that a waiting job gets their GPUs, applies the rules of entitlement.h to
-// these amounts. No job has ended yet.
-//
+// these amounts. Example: an account holds 8 GPUs, and its limit is 8. Without a running job of 2
+// GPUs, the account may have 2 GPUs more.
 // Units: milli-GPU. Errors: none.
 // Threads: one at a time; the value refers to the tree.
 #pragma once

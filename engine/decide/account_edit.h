@@ -1,7 +1,7 @@
-// Steps that the decisions on edits of accounts share: the edit of one account, of several
-// accounts, and the move of an account. Outside of engine/decide, only sim/history uses
-// edited_spec() and kFirstUse. A check returns the error that refuses the edit, or nullopt if the
-// edit may go on.
+// Steps that three decisions share: the edit of one account (account.cc), of several accounts
+// (account_batch.cc), and the move of an account (account_move.cc). Each check_...() function
+// returns the error for which the edit is refused; nullopt: the edit may go on. Outside of
+// engine/decide, only sim/history uses edited_spec() and kFirstUse.
 // Threads: one at a time; all functions run inside Engine::apply. Only warn_of_promises() changes
 // its decision. edited_spec() is pure, so any thread may call it.
 #pragma once

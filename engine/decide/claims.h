@@ -1,8 +1,8 @@
-// The steps of a pass that deal with claims (docs/design/0084). A claim sets GPUs aside for a
-// waiting job, the claimant. Its victims are the jobs that Subak asks to end because they hold
-// these GPUs.
-// The pass (pass.cc) calls these steps: they end claims that are no longer valid, ask victims to
-// end, and make new claims in the order of the queue.
+// The steps of a pass (pass.cc) that deal with claims (docs/design/0084). A claim sets GPUs aside
+// for a waiting job, the claimant. Its victims are the jobs that Subak asks to end because they
+// hold these GPUs. Example: a job of ml within quota waits, and a job of bio borrows the quota of
+// ml. A pass makes a claim, and asks the job of bio to end. Passes also end claims that are no
+// longer valid.
 // Threads: one at a time; all functions run inside Engine::apply.
 #pragma once
 

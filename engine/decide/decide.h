@@ -48,10 +48,10 @@ struct PassMemory {
     std::uint64_t at = 0;
   };
   using BlockedShapes = std::vector<Blocked>;
-  // A rule of an account that stops jobs. If `line` is set, the rule stops one job class: the
-  // waiting jobs of one leaf with the same shape. `line` is a job of the class, and identifies the
-  // class while this job has the same request. If `account` is set, the rule stops all jobs at or
-  // below this account that ask for at least `least`.
+  // A rule of an account that stops jobs. Either it stops one job class: the waiting jobs of one
+  // leaf and shape. Then `line` is a job of the class, and names it while this job's request stays
+  // the same. Or it stops all jobs at or below `account` that ask for `least` or more. Example: 6
+  // of at most 8 GPUs are held, so the rule stops jobs of 3 GPUs.
   struct BlockedByRule {
     // The job that identifies the class, or else the account. Exactly one of `line` and `account`
     // is set.

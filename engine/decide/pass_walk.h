@@ -1,7 +1,7 @@
-// One walk of a scheduling pass down the account tree, which yields the waiting jobs in their
-// order. The walk also records which shapes have no placement, and which rules of accounts stop
-// jobs. Private to the pass (pass.cc, claims.cc). A shape is what a job requests. A job class (in
-// names: `line`) is the waiting jobs of one leaf of the tree with the same shape.
+// One walk of a scheduling pass down the account tree. It yields the waiting jobs in their order,
+// and the pass (pass.cc, claims.cc) tries to place each job and reports the result. The walk skips
+// jobs that cannot start, because their shape (their request) has no placement or a rule of an
+// account stops them. A job class (in names: `line`) is the waiting jobs of one leaf and shape.
 // Threads: one at a time; all functions run inside Engine::apply.
 #pragma once
 

@@ -1,8 +1,8 @@
 // Converts times that another clock measured to the service's own clock, called "our clock" here
-// (docs/design/0078). The decisions on reports about pods use it. The edge of a cluster, one of its
-// nodes, or the launcher of an API job reports when a pod was bound, ran and ended. The reporter's
-// clock may be behind or ahead, and may be set while the pod runs.
-//
+// (docs/design/0078). The edge of a cluster, one of its nodes, or the launcher of an API job
+// reports when a pod was bound, ran and ended. The reporter's clock may be wrong, and may be set
+// while the pod runs. Example: a node's clock is 5 minutes behind. It reports an end at 10:00,
+// which is 10:05 by our clock. The decisions on reports about pods use this.
 // Threads: one at a time; pure functions of the input and the state.
 #pragma once
 

@@ -21,8 +21,8 @@ std::pair<std::string, std::string> payer_of(const State& s, AccountId leaf);
 
 // Returns one job as reads show it, with its pods only if requested. O(pods of the job).
 JobRow row(const State& s, const state::Job& job, bool with_pods);
-// Implement Engine::beside_queue() and Engine::crowded(): pages of at most `most` rows by id, after
-// the job `after`. O(the jobs that they skip and return).
+// Waiting jobs that are not in the queue (beside_queue()), and jobs with more pods than ranks.
+// At most `most` rows after the job `after`, by id (Engine). O(jobs that they skip and return).
 std::vector<JobRow> beside_queue(const State& s, JobId after, std::size_t most,
                                  std::string_view account);
 std::vector<CrowdedJob> crowded(const State& s, JobId after, std::size_t most);

@@ -1,5 +1,5 @@
-// Makes the View: the immutable snapshot of accounts, clusters and totals that the webhook and
-// other threads read. Implements Engine::view().
+// Makes the View: an immutable snapshot of accounts, clusters and totals, which the webhook and
+// other threads read while the engine goes on. Implements Engine::view().
 // Threads: one at a time; the caller owns the memo.
 #pragma once
 

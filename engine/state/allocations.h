@@ -1,10 +1,10 @@
-// The only code that takes, binds, moves and frees slots. A slot is a node and the GPUs on it that
-// one pod holds. Each change updates the fleet, the account tree with its usage meters, the budgets
-// and the index of nodes together.
-//
-//   take: the pod gets a hold on a slot  bind: the slot's GPUs count as running, not held
-//   give: the slot is free again         move: give and take, the hold's time stays
-//
+// The slots of all pods. A slot is a node and the GPUs on it that one pod holds. Only this class
+// changes slots. Each change updates the fleet, the account tree with its usage meters, the budgets
+// and the index of nodes together:
+//   take   the pod gets a hold on a slot
+//   bind   the slot's GPUs count as running, not held
+//   give   the slot is free again
+//   move   give and take at once; the time since which the pod holds GPUs stays
 // Threads: one at a time. State owns the object, and lends it the fleet and the tree. Only code in
 // state/ changes the object.
 #pragma once

@@ -1,6 +1,6 @@
 // A leap of time (fact::TimeLeapt): the service started so long after the last fact that its clock
-// may be wrong. The object also has the ledger rows that overlap the time of the leap. If the clock
-// proves wrong, the engine refunds these rows (in::ClockWrong).
+// may be wrong. Example: the machine's clock is a year ahead. The object records the ledger rows
+// that overlap the leap. If the clock proves wrong, the engine refunds them (in::ClockWrong).
 //
 // Threads: one at a time. State owns the object. Only code in state/ changes the object.
 #pragma once

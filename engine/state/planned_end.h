@@ -1,6 +1,6 @@
-// Planned ends of jobs. A planned end follows from a time limit, a default time limit or a hard
-// budget, never from a predicted run time. Reservations, budgets and the limit on GPU-minutes use
-// it.
+// Planned ends of jobs: when Subak expects the GPUs of a job to be free. A planned end follows from
+// a time limit, a default time limit or a hard budget, never from a predicted run time. Example:
+// 10:00 + a limit of 2 hours = 12:00. Reservations, budgets and the limit on GPU-minutes use it.
 //
 // Subak ends a job after its time limit if an account on its path has a hard budget. Otherwise
 // AccountSpec::time_limits says whether it does: the first account that does not inherit this

@@ -1,6 +1,6 @@
-// The holds on one node (its load) and the room that they leave. A pod has a hold from the decision
-// to place it until it has ended. A load is a value. Each node of the live fleet has a load. A node
-// that differs in a snapshot has another load in that snapshot.
+// The load of one node: the holds of its pods, and sums over them. left_on() computes the room that
+// is left. A pod has a hold from the decision to place it until it has ended. The fleet has one
+// load for each node; a snapshot has its own only for nodes whose holds differ.
 // Threads: any; plain values, pure functions. Private to placement.
 #pragma once
 
@@ -33,8 +33,8 @@ struct Hold {
   std::uint32_t rank = 0;
   // The GPUs that the pod holds. The node of the slot is the node of the load.
   PodSlot slot;
-  // For an nvlink-exclusive gang: the GPUs of this node that no other job may use, because they are
-  // in the gang's exclusive domain.
+  // For a gang that has its NVLink domain alone (nvlink-exclusive): the GPUs of this node in that
+  // domain. No other job may use them.
   GpuMask kept = 0;
   // For such a gang: the clique that no other job may use. kNoArea: none.
   DomainIndex kept_domain = kNoArea;
@@ -57,7 +57,7 @@ struct Load {
   std::vector<std::int32_t> gpu_used;
   // The held slices by profile, in no order.
   std::vector<MigUse> mig_used;
-  // Held milli-GPU for which the index of the GPU is not known.
+  // Held milli-GPU for which no index of a GPU is known (PodSlot::gpu_mask does not name the GPU).
   MilliGpu loose = 0;
   // The sum of all holds in milli-GPU.
   MilliGpu allocated = 0;
@@ -86,10 +86,10 @@ struct Load {
   GpuMask kept() const;
 };
 
-// Returns the room that the load leaves on a node whose empty room is `empty`. No pod gets GPUs in
-// `kept`. If `kept` is kAllGpus, no pod gets slices either. `headroom` is the CPU and memory that
-// non-GPU pods must leave free for each free GPU. `unhealthy_free`, if not nullptr, receives the
-// milli-GPU that are free on unhealthy GPUs.
+// Returns the room on the node when the load is subtracted. `empty`: the node's room without holds.
+// No pod gets GPUs in `kept`; if it is kAllGpus, no pod gets slices either. `headroom`: the CPU and
+// memory that non-GPU pods must leave free for each free GPU. `unhealthy_free`, if not nullptr,
+// receives the milli-GPU that are free on unhealthy GPUs.
 Room left_on(const NodeSpec& spec, const Room& empty, const Load& load, GpuMask kept,
              const GpuHeadroom& headroom, MilliGpu* unhealthy_free);
 // Writes the same room into `room`, and reuses the memory of `room`.

@@ -3,8 +3,8 @@
 //
 // A Search has these caches, which make queries cheap:
 //   - the nodes that each kind of pod may use, in best-fit order
-//   - the searches that failed, with their positions in the change log
-//   - memory for the rooms of a trial
+//   - the searches that failed; only a later entry of the fleet's change log can make them succeed
+//   - working memory for one attempt to place a gang
 // Each query first brings the caches up to date from the fleet's change log. The caller owns the
 // Search. A Search only reads the fleet, and several searches may use one fleet. They all give the
 // same answers, because no answer depends on earlier queries.
@@ -17,8 +17,8 @@
 // reproducible.
 //
 // Rules for the nodes of one gang (docs/design/0027), in every snapshot:
-//   NVLink     required kNvlink, required kNvlinkExclusive, and segments of kAny go inside one half
-//              of a split node, one node, or one clique; only on products with NVLink
+//   NVLink     if NVLink is required, the GPUs of the gang or of each segment are in one half of a
+//              split node, one node or one clique with NVLink. Segments of kAny require it too
 //   fragments  a gang of several pods goes to nodes with holds if all its pods fit there; else it
 //              uses as few nodes without holds as possible, and fills them
 //   products   one product for all GPUs of the gang, unless its pods name products that exclude

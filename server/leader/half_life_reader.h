@@ -1,7 +1,7 @@
 // Recomputes the usage of all accounts after an edit of the half-life, the time after which usage
-// counts half (docs/design/0108). A thread of low priority reads all facts of the store, with its
-// own connection. It then posts the new usage to the loop (in::HalfLifeRead). The loop never waits
-// for this thread.
+// counts half (docs/design/0108). A thread of low priority reads the facts up to this edit, with
+// its own connection to the store. It then posts the new usage to the loop, the thread that decides
+// (in::HalfLifeRead). The loop never waits for this thread.
 #pragma once
 
 #include <atomic>

@@ -1,6 +1,6 @@
-// The standby: of the processes that share a database, one leads, and each other one follows the
-// facts (durable decisions) of the leader. So it can serve reads meanwhile, and has few facts to
-// read when it takes the lead.
+// A standby follows the leader, and may take over. Of the processes that share a database, one
+// leads: it decides, and stores facts (durable decisions). A standby reads these facts as they
+// come. So it can serve reads, and has few facts left to read when it takes the lead.
 #pragma once
 
 #include <atomic>

@@ -1,9 +1,9 @@
 // Finds a claim for a queued job, the claimant (docs/design/0049, 0084, 0085). A claim has the jobs
-// that must end so that the claimant can start, its victims, and the slots that the claimant then
-// takes. A slot is a node and the GPUs there that one pod takes. A *giver* is a job that may have
-// to give its GPUs to the claimant: by quota, or by priority class. The pass uses this search
-// (engine/decide/claims.h).
-//
+// that must end so that the claimant can start, its victims, and the slots that it then takes. A
+// slot is a node and the GPUs there that one pod takes. Example: a job within the quota of ml needs
+// 8 GPUs, and bio holds 8 beyond its quota. The victims are jobs of bio. A *giver* is a job that
+// may have to give GPUs to the claimant, by quota or by priority class.
+// The pass uses this search (engine/decide/claims.h).
 // Threads: one at a time; the object refers to state and search. The caches do not change results.
 #pragma once
 
@@ -44,27 +44,29 @@ class ClaimSearch {
   // all givers had ended. A gang that needs spare nodes claims nothing, because a claim cannot set
   // spare nodes aside until the gang starts.
   //
-  // The givers of a claim by quota are preemptible jobs below the claimant's reach (reach_of()).
-  // The reach is the highest account up to which the claimant is within the quotas on its path. A
-  // job gives only while each account on its path is beyond its quota on the product. Accounts that
-  // are also on the claimant's path do not count. The order of these givers:
+  // By quota: the givers are preemptible jobs below the claimant's reach (reach_of()). The reach is
+  // the highest account up to which the claimant is within the quotas on its path. A job gives only
+  // while each account on its path is beyond its quota on the product. Accounts that are also on
+  // the claimant's path do not count. Example: ml has a quota of 8 and holds nothing; bio has a
+  // quota of 4 and holds 12. A job of ml claims 8 GPUs of bio. Then bio is at its quota, and gives
+  // no more. The order of these givers:
   //   - among the children of an account, the child with the most GPUs for each of its shares first
   //   - among the jobs of an account, the job with the lowest priority first, then the latest
   //     start; jobs that take long to end (is_slow()) come after all others
   //   - last, jobs whose end would bring their account below its quota
   //
-  // The givers of a claim by class are preemptible jobs of the claimant's account and its users,
-  // with a lower priority than the claimant. The lowest priority comes first, then the latest
-  // start. A claimant that cannot be preempted claims by class only within its quota, because it
-  // could not give back borrowed GPUs.
+  // By class: the givers are preemptible jobs of the claimant's account and its users, with a lower
+  // priority than the claimant. The lowest priority comes first, then the latest start. A claimant
+  // that cannot be preempted claims by class only within its quota, because it could not give back
+  // borrowed GPUs.
   //
-  // A claim takes as few givers as are enough, from the front of the order. Only a claim by quota
-  // for a gang that is larger than a node first tries groups of nodes: NVLink domains, racks or
-  // nodes. Such a claim takes all givers in as few groups as are enough, in the order of
-  // Units::in_order(). In the end, the search leaves out givers that the claim does not need, the
-  // largest loss first (loss_of() of units.h).
+  // A claim takes as few givers as are enough, from the front of the order. There is one exception:
+  // a claim by quota for a gang that is larger than a node. It first tries groups of nodes (NVLink
+  // domains, racks or nodes) in the order of Units::in_order(), and takes all givers in as few
+  // groups as are enough. In the end, the search leaves out givers that the claim does not need,
+  // the largest loss first (loss_of() of units.h).
   //
-  // The first call for a cluster and a product costs O(nodes + holds). Each call also costs
+  // Cost: the first call for a cluster and a product costs O(nodes + holds). Each call also costs
   // O(victims + log(givers + groups)) placement searches. A gang that needs a single group costs
   // one search for each group that the function tries. If no givers from the front of the order are
   // enough, the function tries other sets of givers, with at most 2 x limits::kMaxClaimSets more

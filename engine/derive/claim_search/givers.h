@@ -1,6 +1,6 @@
-// The order in which jobs give GPUs back for one claimant, the waiting job for which a claim sets
-// GPUs aside (docs/design/0049). Private to engine/derive/claim_search.
-// Threads: one at a time; the object refers to the state and the candidates.
+// The givers for one claimant, in their order (docs/design/0049). A claimant is a waiting job for
+// which a claim sets GPUs aside. A giver is a job that may have to give its GPUs to the claimant.
+// Threads: one at a time; refers to state and candidates. Private to engine/derive/claim_search.
 #pragma once
 
 #include <map>
@@ -17,7 +17,10 @@
 namespace subak::derive {
 
 // Yields the givers one after the other. Each result of next() depends on the earlier ones: an
-// account that is no longer beyond its quota gives no more GPUs.
+// account that is no longer beyond its quota gives no more GPUs. Example: bio is 4 GPUs beyond its
+// quota. Once two jobs of bio with 2 GPUs each have given, next() goes on with other accounts. Only
+// when no account is beyond its quota by a whole job, next() also returns jobs whose account then
+// falls below its quota.
 class Givers {
  public:
   // `reach` is the highest account up to which the claimant is within quota (reach_of()). Only jobs
@@ -38,10 +41,10 @@ class Givers {
   // True if the jobs of the account `leaf` give: each account on its path that is not on the
   // claimant's path is beyond its quota. Jobs that have already given count as ended.
   bool is_willing(AccountId leaf) const;
-  // Returns the milli-GPU of the product that the account holds beyond its quota. nullopt: the
-  // account has no quota, so the accounts above it decide. There is one exception. The highest
-  // account that is not on the claimant's path counts with all its GPUs, if neither it nor an
-  // account above has a quota that covers it.
+  // Returns how many milli-GPU of the product the account may give: those beyond its quota.
+  // nullopt: it has no quota, so accounts above it decide. Exception: if no account from this one
+  // up to the root has a quota of its own, the highest one beside the claimant's path gives all its
+  // GPUs.
   std::optional<MilliGpu> beyond_quota(AccountId id) const;
 
  private:

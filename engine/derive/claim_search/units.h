@@ -1,5 +1,8 @@
 // Units: groups of nodes whose GPUs a gang of several nodes may claim together. A unit is an NVLink
 // clique, a rack or a single node (docs/design/0049). Private to engine/derive/claim_search.
+// Example: a gang of 16 GPUs must be in one clique. Any 16 GPUs of the cluster would not help it.
+// So the search compares the cliques, and claims the GPUs of one clique.
+//
 // Threads: one at a time; the object refers to the state and the candidates.
 #pragma once
 

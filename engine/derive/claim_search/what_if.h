@@ -1,6 +1,7 @@
 // Searches for the placement that a claimant would have if some jobs had ended (docs/design/0049).
-// A claimant is the waiting job for which a claim sets GPUs aside. Private to
-// engine/derive/claim_search.
+// A claimant is the waiting job for which a claim sets GPUs aside. Example: a job of 8 GPUs finds
+// no placement now. find({a, b}) searches as if the jobs a and b were gone. Nothing changes in the
+// state. Private to engine/derive/claim_search.
 // Threads: one at a time; the object refers to the state and the search.
 #pragma once
 

@@ -1,7 +1,7 @@
-// Sets of jobs with a certain property, and the numbers of jobs by state. A job is in a set if and
-// only if the comment of the set is true for this job.
+// Sets of jobs that other code must find quickly, such as the jobs that wait but are not in the
+// queue. Also the number of jobs in each state. The comment of a set says which jobs are in it.
 //
-// The class Jobs owns the sets, and tells them which part of a job has changed.
+// The class Jobs owns the sets. It reports each change of a job to them, so that they stay correct.
 // Threads: one at a time.
 #pragma once
 

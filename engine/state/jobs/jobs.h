@@ -1,10 +1,10 @@
-// All jobs and gangs with their indexes. Only this class changes more than one index. Allocations
-// changes the slots of a job, which are the GPUs of its pods on nodes; this class changes
-// everything else. State calls it when it applies a fact.
+// All jobs of a state, with the indexes that find them: by id, pod, gang, due time and state. Jobs
+// also has the queue, the counts of waiting jobs and pods, and the record of overruns. State calls
+// this class when it applies a fact.
 //
-// Each index is a class of its own, whose header states the invariant. Jobs changes the indexes
-// together. Jobs also has the queue, the counts of waiting jobs and pods, and the record of
-// overruns.
+// Each index is a class of its own, whose header states the invariant. Jobs changes them together,
+// so that they agree; no other class changes more than one. Allocations changes the slots of a job,
+// which are the GPUs of its pods on nodes. Jobs changes everything else.
 //
 // A reference to a job is valid until Jobs forgets the job: when limits::kDoneJobsKept other jobs
 // have ended after it. A reference to a pod is valid until pods join the job, or until the job's

@@ -1,12 +1,12 @@
-// Records which kinds of jobs overran their time limits lately. Reservations do not rely on the
+// Records which kinds of jobs ran beyond their time limits lately. Reservations do not rely on the
 // limits of such jobs (trusts_limit() of planned_end.h). Jobs are of one kind if account, user,
-// cluster, request, and the name without its digits are equal. A kind overran lately if one of its
-// jobs is beyond its limit now. A kind also overran lately if one of its last two jobs with
-// Job::ran_its_course() was beyond its limit.
+// cluster, request, and the name without its digits are equal. Example: train-41 of a user ran
+// beyond its limit, so Subak does not trust the limit of train-42.
 //
-// Only jobs that have a time limit and that Subak placed count. The record follows from the jobs in
-// Jobs, with ended jobs in the order of their ends. When Jobs forgets a job
-// (limits::kDoneJobsKept), the record forgets it too.
+// A kind overran lately if one of its jobs is beyond its limit now, or if one of its last two with
+// Job::ran_its_course() was. Only jobs that have a time limit and that Subak placed count. When
+// Jobs forgets an ended job (limits::kDoneJobsKept), the record forgets it too.
+//
 // Threads: one at a time; Jobs owns one record.
 #pragma once
 
@@ -34,7 +34,7 @@ class LimitRecord {
   // True if the kind of the job, with this request, overran lately. O(log kinds); O(1) if no kind
   // overran lately.
   bool overran_lately(const Job& job, const GangRequest& request) const;
-  // True if this ended job is one of the last two ended jobs of a kind that overran lately.
+  // True if this job is one of the last two that ran their course, of a kind that overran lately.
   bool rests_on(const Job& done) const;
   // Returns a number that changes when overran_lately() changes for some kind.
   std::uint64_t version() const { return version_; }

@@ -1,10 +1,10 @@
-// The lists that edges send now, the time of the last report of each cluster, and the user name of
-// each edge. An edge is the program that reports a cluster. It begins a session with a list, a
-// complete report of the cluster's objects. At the end of the list, objects that it has not named
-// are gone.
+// For each cluster: the objects that the list in progress has named, the time of the last report,
+// and the user name of the edge. An edge is the program that reports a cluster. It begins a session
+// with a list, a complete report of the cluster's objects. Objects that the list has not named by
+// its end are gone: for example, a pod that ended while no edge ran.
 //
-// A restart loses this data. After a restart, only Cluster::seen_until_ms says up to when events
-// are known, and each edge lists again.
+// A restart loses this data. Each edge then lists again. Until it does, only Cluster::seen_until_ms
+// says up to when the cluster's events are known.
 // Threads: one at a time; Observed owns the object.
 #pragma once
 

@@ -1,6 +1,6 @@
-// Notes: the changes of Observed (observed.h). Each note records a report that no fact needs to
-// store. A restart loses the effect of notes. In contrast, every change of the State is a durable
-// fact. Decisions make notes with Decision::tell().
+// Notes: changes of Observed (observed.h), which has the reports of edges that no fact records.
+// Example: PodListed says that the list in progress has named a pod. A restart loses the effect of
+// notes, while a change of the State is a durable fact. Decisions make notes (Decision::tell()).
 // Threads: any; plain values.
 #pragma once
 

@@ -49,12 +49,12 @@ bool is_left_out(const OwnerCache& owners, const PodEntry& entry);
 // has not ended, or if the edge has no complete list of such owners yet.
 bool makes_more(const OwnerCache& owners, const std::string& gang_owner);
 
-// Returns the members of a gang that are created only when the first members run
-// (docs/design/0037). late_pods() derives these members from the owner of `pod`, which is the
-// gang's first pod. `first` is its record. nullopt: there are none. Admission may change the
-// resource request of each pod. The first pods, which exist, show this change; the owner's template
-// does not. So a later member of the same template gets the shape of the first pods. The
-// implementation is in late_pods.cc.
+// Returns the members of a gang that its owner creates only when the first members run or are
+// ready (docs/design/0037). Example: a LeaderWorkerSet creates the workers when their leader is
+// Ready. `pod` is a first member, and `first` is its record. nullopt: there are no late
+// members. Admission may have changed the request of `first`; the owner's template does not
+// show that. So a late member of the same template gets the shape of `first`. Implemented in
+// late_pods.cc.
 std::optional<in::GangSeen> late_pods(const OwnerCache& owners, const std::string& cluster,
                                       const Pod& pod, const PodRecord& first);
 

@@ -1,6 +1,6 @@
-// The namespaces whose label says to which account (a team) their jobs belong, or said so earlier.
-// The cache puts each change into the outbox for the core, the engine that decides. Threads: one at
-// a time; ClusterCache owns the cache.
+// The labels of namespaces that name the account (a team) of the jobs there. The cache puts each
+// new, changed or removed label into the outbox for the core, the engine that decides. Threads: one
+// at a time; ClusterCache owns the cache.
 #pragma once
 
 #include <cstdint>

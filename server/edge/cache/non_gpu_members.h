@@ -31,9 +31,9 @@ class NonGpuMembers {
                                const std::string& creator);
   // Takes the pod out of its gang because the pod is gone. Returns the same as see().
   std::vector<std::string> gone(const std::string& uid) { return move(uid, ""); }
-  // Subtracts the number of the gang's known non-GPU members from the size that `pod` states for
-  // its gang. If the gang has or had such members, the function also sets Gang::size_of_owner,
-  // since the size may change later. `pod`: a GPU pod.
+  // Subtracts the known non-GPU members from the size that the GPU pod `pod` states for its gang.
+  // So a gang of 5 pods with an MPI launcher has the size 4. If the gang has or had such members,
+  // the function also sets Gang::size_of_owner, since the size may change later.
   void leave_out_of(Pod& pod) const;
 
  private:

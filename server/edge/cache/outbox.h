@@ -1,7 +1,7 @@
 // The updates that the edge will send to the core (the engine that decides), oldest first. Updates
-// of one object are coalesced: the core gets only the last state of the object, and then its end if
-// the object has ended.
-//
+// of one object are coalesced: if a pod changes three times before the edge can send, the core gets
+// only its last state. If an object has ended, the core gets its last state and then its end,
+// except that a node's end replaces its state.
 // Threads: one at a time; ClusterCache owns the outbox.
 #pragma once
 

@@ -132,7 +132,7 @@ class OwnerCache {
   bool see_maker(const WatchEvent& event, const OwnerKindRow& row, const std::string& uid);
   // Gives a parked TrainJob the pods of its JobSet. `set`: nullptr: the JobSet does not exist.
   static void lend(const std::string& uid, OwnerEntry& train_job, const OwnerEntry* set);
-  // Does the same after an event on a TrainJob or on its JobSet.
+  // Calls lend() where an event on this TrainJob or JobSet requires it.
   void lend_after(Seen& seen);
   // Returns the parked TrainJob that created this JobSet; the end: there is none.
   Entries::iterator parked_train_job_of(const OwnerEntry& set);

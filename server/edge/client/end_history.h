@@ -1,6 +1,6 @@
-// Derives two things from the ends of earlier lists and watches: the pause before the next list or
-// watch, and the server's error. Each Reflector (reflector.h) has one; the sink is the object that
-// gets the reflector's objects. Threads: one at a time.
+// Decides how long a Reflector (reflector.h) waits before its next list or watch, and stores the
+// server's last error. Both follow from how its earlier lists and watches ended. The sink is the
+// object that gets the reflector's objects. Threads: one at a time.
 #pragma once
 
 #include <algorithm>

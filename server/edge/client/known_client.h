@@ -1,6 +1,6 @@
 // A client of the Kubernetes API that keeps its credential valid. It renews the credential before
-// the credential expires, and after the server has refused the credential (HTTP 401). Threads: as
-// KubeClient.
+// it expires, and after the server has refused it (HTTP 401). Threads: one thread calls turn(),
+// which runs all callbacks; they may call every function except turn(). Any thread may call wake().
 #pragma once
 
 #include <functional>

@@ -1,7 +1,7 @@
-// Passes the core's effects on the cluster to the queue of writes. An effect is a command, such as
-// to open the gates of a job. An effect may be lost, and the core does not say when it no longer
-// wants an effect. So EffectFeed reads all effects that the core still wants, from the engine that
-// serves reads, as long as it knows of any.
+// Passes the core's effects on the cluster to the queue of writes. An effect is a command of the
+// core (the engine that decides), such as to open the gates of a job. An effect may be lost on its
+// way, and the core does not say when an effect is no longer wanted. So while the queue has
+// effects, EffectFeed reads once a second which effects the core still wants.
 //
 // EffectFeed owns the subscription. Threads: the edge's thread. The core's thread wakes the edge's
 // thread through the inbox. Once the edge's thread has ended, any thread may call cancel().

@@ -1,5 +1,5 @@
-// The figures of an edge that metrics and the API read. Threads: the edge's thread calls publish();
-// any thread may call read().
+// The figures of one edge, the part of the service that follows a cluster, for metrics and the API.
+// Threads: the edge's thread calls publish(); any thread may call read().
 #pragma once
 
 #include <string>

@@ -31,7 +31,7 @@ class DeviceCache {
   void see_slice(const WatchEvent& event);
   // The list is complete: forgets the slices that it did not name.
   void complete_slices();
-  // The same for DeviceClasses.
+  // begin_classes(), see_class() and complete_classes() take a list of DeviceClasses in this way.
   void begin_classes() { ++class_list_; }
   void see_class(const WatchEvent& event);
   void complete_classes();

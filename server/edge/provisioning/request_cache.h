@@ -18,7 +18,7 @@ inline constexpr const char* kProvisioningPath =
     "/apis/autoscaling.x-k8s.io/v1/provisioningrequests";
 // Returns the path of the collection in a namespace; with a name, the path of that object.
 std::string provisioning_path(const std::string& ns, const std::string& name = "");
-// Does the same for PodTemplates.
+// Returns such a path for PodTemplates.
 std::string pod_template_path(const std::string& ns, const std::string& name = "");
 
 // The cache of one cluster.

@@ -1,7 +1,7 @@
-// Computes the edge's next writes to the API server. The plan is a pure function of the wanted
-// effects (commands of the core), the fence, the object cache and the attempts so far. The edge
-// stores no other data between two plans. So an effect that was lost, repeated or late does no
-// harm. Threads: any; pure functions.
+// Computes the edge's next writes to the API server. The plan follows only from the wanted effects
+// (commands of the core), the fence (fence.h), the object cache and the attempts so far. Example:
+// an effect names 4 pods of a job, and 2 gates are open, so the plan opens the other 2. Thus an
+// effect that was lost, repeated or late does no harm. Threads: any; pure functions.
 #pragma once
 
 #include <array>

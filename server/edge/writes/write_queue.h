@@ -1,7 +1,7 @@
 // The edge's next writes to the API server. WriteQueue plans them (plan.h) from the core's effects
-// (commands), the object cache and the fence: the pods whose gate an outdated patch may still open
-// (fence.h). A new effect, confirm() and give_up() drop the present plan. After any other change
-// except forget(), WriteQueue first hands out the rest of the present plan, then makes a new one.
+// (commands), the object cache and the fence (fence.h). Then it hands them out one by one. When a
+// new effect comes, and after confirm() or give_up(), planned writes may be wrong, so it drops
+// them. Other changes only lead to a new plan once all planned writes are handed out.
 //
 // WriteQueue owns the wanted effects, the fence and the planned writes. It reads no clock and does
 // no I/O. Threads: one at a time.
