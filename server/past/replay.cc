@@ -96,9 +96,26 @@ Result<Replay::Facts> Replay::read_until(std::uint64_t seq) {
   return out;
 }
 
-Result<bool> Replay::try_at(std::uint64_t begin, const Engine& state, Replayed& out) {
-  const auto fresh = copy_of(state);
-  const ApplyOutcome decided = fresh->apply({out.fact.time_ms, "", "", in::Pass{}});
+Result<Engine*> Replay::trial_state() {
+  const Engine& state = fold_.engine();
+  if (trial_ && trial_->seq() <= state.seq() &&
+      state.seq() - trial_->seq() <= limits::kPastShortFold) {
+    const auto take = [&](std::vector<Fact>&& facts) -> Result<bool> {
+      for (const Fact& fact : facts) trial_->evolve(fact);
+      return true;
+    };
+    const Result<bool> read = read_facts(reader_, trial_->seq(), state.seq(), take);
+    if (!read.ok()) return read.error();
+  } else {
+    trial_ = copy_of(state);
+  }
+  return trial_.get();
+}
+
+Result<bool> Replay::try_at(std::uint64_t begin, Replayed& out) {
+  const Result<Engine*> trial = trial_state();
+  if (!trial.ok()) return trial.error();
+  const ApplyOutcome decided = (*trial)->apply({out.fact.time_ms, "", "", in::Pass{}});
   const auto stored = reader_.facts(begin - 1, decided.facts.size() + 1);
   if (!stored.ok()) return stored.error();
   std::size_t equal = 0;
@@ -107,8 +124,9 @@ Result<bool> Replay::try_at(std::uint64_t begin, const Engine& state, Replayed& 
     ++equal;
   }
   const std::uint64_t end = begin + equal - 1;
-  const bool is_whole = equal > 0 && equal == decided.facts.size();
-  if (is_whole && end >= out.fact.seq) {
+  const bool is_whole = equal == decided.facts.size();
+  if (!is_whole) trial_.reset();  // its state is not one of the store
+  if (is_whole && equal > 0 && end >= out.fact.seq) {
     out.begin = begin;
     out.end = end;
     return true;
@@ -153,7 +171,7 @@ Result<ReplayedRange> Replay::range(std::uint64_t from, std::uint64_t to) {
 }
 
 Result<Replayed> Replay::fact(std::uint64_t seq) {
-  before_.reset();
+  has_before_ = false;
   if (seq < 2) {
     return Error{ErrorCode::kNotFound, "decision", std::to_string(seq),
                  "want a fact from 2 on: there is no state before fact 1"};
@@ -168,34 +186,32 @@ Result<Replayed> Replay::fact(std::uint64_t seq) {
                  "want a fact with at most " + std::to_string(limits::kMaxReplayStarts) +
                      " places at which its pass can begin"};
   }
-  const std::uint64_t base = std::max<std::uint64_t>(1, read->first - 1);
-  const Result<bool> folded = fold_.to(base);
-  if (!folded.ok()) return folded.error();
-  auto state = copy_of(fold_.engine());
-  for (const Fact& fact : facts) {
-    if (fact.seq > base && fact.seq < read->first + at) state->evolve(fact);
-  }
-  if (state->policy().order == OrderPolicy::kUsageTick) {
-    return Error{ErrorCode::kPrecondition, "decision", std::to_string(seq),
-                 "want another order rule than usage-tick: no fact stores its ticks"};
-  }
   Replayed out;
   out.fact = facts.back();
   out.job = job_of(out.fact);
   for (; at < facts.size(); ++at) {
-    const Result<bool> same = try_at(read->first + at, *state, out);
+    const Result<bool> folded = fold_.to(read->first + at - 1);
+    if (!folded.ok()) return folded.error();
+    if (fold_.engine().policy().order == OrderPolicy::kUsageTick) {
+      return Error{ErrorCode::kPrecondition, "decision", std::to_string(seq),
+                   "want another order rule than usage-tick: no fact stores its ticks"};
+    }
+    const Result<bool> same = try_at(read->first + at, out);
     if (!same.ok()) return same.error();
     if (*same) {
       out.verdict = ReplayVerdict::kSame;
       out.stored.clear();
       out.replayed.clear();
-      before_ = std::move(state);
+      has_before_ = true;
       return out;
     }
-    if (out.begin == read->first + at) before_ = copy_of(*state);
-    state->evolve(facts[at]);
   }
   out.verdict = is_only_of_pass(facts) ? ReplayVerdict::kDifferent : ReplayVerdict::kNoPass;
+  if (out.verdict == ReplayVerdict::kDifferent) {
+    const Result<bool> folded = fold_.to(out.begin - 1);
+    if (!folded.ok()) return folded.error();
+    has_before_ = true;
+  }
   return out;
 }
 

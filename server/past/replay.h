@@ -72,7 +72,8 @@ class Replay {
   explicit Replay(StoreReader& reader) : reader_(reader), fold_(reader) {}
 
   // Replays the pass of the fact `seq`. It is fast if `seq` never decreases from call to call. Each
-  // beginning that it tries costs O(state). kNotFound: no such fact. kPrecondition: the state
+  // beginning at which the pass differs costs O(state), since it leaves a state that the store
+  // never had. kNotFound: no such fact. kPrecondition: the state
   // before is gone, or its order rule has a state that no fact stores. kExhausted:
   // limits::kMaxReplayStarts or kMaxReplayFacts is reached. Other errors are those of the reader.
   Result<Replayed> fact(std::uint64_t seq);
@@ -83,8 +84,8 @@ class Replay {
   Result<ReplayedRange> range(std::uint64_t from, std::uint64_t to);
 
   // Returns the state before the pass that was replayed last, by fact() or range(); nullptr if that
-  // call failed. Valid until the next call.
-  const Engine* before() const { return before_.get(); }
+  // call failed or found no pass. Valid until the next call.
+  const Engine* before() const { return has_before_ ? &fold_.engine() : nullptr; }
 
  private:
   // The facts [first, first + facts.size()) of one time.
@@ -94,14 +95,20 @@ class Replay {
   };
   // Reads the facts of the same time as `seq`, up to `seq`.
   Result<Facts> read_until(std::uint64_t seq);
-  // Decides a pass in `state`, and compares it with the stored facts from `begin` on. True: all
-  // facts are equal and they include `seq`. Else it keeps the first difference in `out`, if that is
-  // later than the one in `out`.
-  Result<bool> try_at(std::uint64_t begin, const Engine& state, Replayed& out);
+  // Returns a copy of the state of `fold_`, in which a pass can be decided.
+  Result<Engine*> trial_state();
+  // Decides a pass in the state of `fold_`, and compares it with the stored facts from `begin` on.
+  // True: all facts are equal and they include the fact of `out`. Else it keeps the first
+  // difference in `out`, if that is later than the one in `out`.
+  Result<bool> try_at(std::uint64_t begin, Replayed& out);
 
   StoreReader& reader_;
+  // The state before the pass.
   Fold fold_;
-  std::unique_ptr<Engine> before_;
+  // Decides the passes. Where a pass gave the stored facts, this is a state of the store, and later
+  // facts are added to it. nullptr: the last pass differed.
+  std::unique_ptr<Engine> trial_;
+  bool has_before_ = false;
 };
 
 }  // namespace subak
