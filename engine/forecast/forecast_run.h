@@ -83,7 +83,7 @@ class ForecastRun {
   // The arguments of decisions in a simulation: no edge reports, and no input has a caller.
   struct Silence {
     Observed observed;
-    const Input input;
+    const Input input = {};
   };
   Silence silence_;
   Decision d_{state_, silence_.observed, search_, silence_.input};

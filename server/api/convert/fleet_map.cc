@@ -23,6 +23,9 @@ v1::GpuState to_proto(CellState state) {
   return static_cast<v1::GpuState>(static_cast<int>(state) + 1);
 }
 
+// Returns the number of a state in the factors of runs and parts.
+constexpr std::uint32_t number_of(v1::GpuState state) { return static_cast<std::uint32_t>(state); }
+
 // Returns the length of the common beginning in bytes. It ends before a character of several bytes,
 // so that both parts of a name are valid UTF-8.
 std::size_t common(std::string_view a, std::string_view b) {
@@ -160,7 +163,8 @@ void put_cells(const FleetMap& map, v1::FleetMap* out) {
   out->mutable_run_jobs()->Reserve(runs);
   std::int64_t before = 0;
   for (const FleetMap::Run& run : map.runs) {
-    const std::uint32_t state = run.parts > 0 ? v1::GPU_STATE_DIVIDED : to_proto(run.state);
+    const std::uint32_t state =
+        number_of(run.parts > 0 ? v1::GPU_STATE_DIVIDED : to_proto(run.state));
     out->add_runs(to_int(std::uint64_t{run.cells} * kStates + state));
     if (run.parts > 0) {
       out->add_part_counts(to_int(run.parts));
@@ -171,7 +175,7 @@ void put_cells(const FleetMap& map, v1::FleetMap* out) {
   }
   for (const FleetMap::Part& part : map.parts) {
     const auto milligpu = static_cast<std::uint64_t>(part.milligpu);
-    out->add_parts(to_int(milligpu * kStates + to_proto(part.state)));
+    out->add_parts(to_int(milligpu * kStates + number_of(to_proto(part.state))));
     if (part.job != FleetMap::kNoJob) out->add_part_jobs(to_int(part.job));
   }
   for (const FleetMap::Excess& excess : map.excess) {
