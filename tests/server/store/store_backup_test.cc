@@ -11,6 +11,7 @@
 #include "server/store/file/copy.h"
 #include "server/store/file/side_files.h"
 #include "server/store/move/restore.h"
+#include "server/store/past/past_files.h"
 #include "server/store/proof/head.h"
 #include "server/store/proof/ledger_rows.h"
 #include "server/store/proof/migrate.h"
