@@ -168,13 +168,17 @@ export function useMedia(query: string): boolean {
 // Returns the page of the service that exchanges a token for a session, and then leads back here.
 const signInHref = () => "/login?to=" + encodeURIComponent(window.location.pathname + window.location.search);
 
+// Returns the text as a sentence that another one may follow.
+const sentence = (text: string) => (/[.!?]$/.test(text) ? text : text + ".");
+
 function Problem({ error, old }: { error: CallError; old: boolean }) {
   const away = error.code === "unreachable" || error.code === "unavailable";
+  const signedOut = error.code === "unauthenticated";
   return (
     <p className="problem" role="alert">
-      {shown(error.message)}
+      {signedOut ? "You are not signed in, or your session has ended." : sentence(shown(error.message))}
       {old ? " The figures below are old." : ""}
-      {error.code === "unauthenticated" ? <> <a href={signInHref()}>Sign in</a></> : null}
+      {signedOut ? <> <a href={signInHref()}>Sign in</a></> : null}
       {away ? " The page tries again every few seconds." : ""}
     </p>
   );
