@@ -161,7 +161,7 @@ OwnerCache::Seen OwnerCache::see(const WatchEvent& event, const std::string& col
   entry.name = name;
   entry.collection = collection;
   entry.list = lists_[row->kind];
-  entry.parent = makers_.at(seen.uid).parent;
+  set_parent(seen.uid, entry, makers_.at(seen.uid).parent);
   const auto said = [&entry] {
     return std::tuple(entry.gangs, entry.done, entry.without_gpus, entry.replaced_alone,
                       entry.late.workers ? to_text(*entry.late.workers) : std::string(),
@@ -193,6 +193,20 @@ void OwnerCache::index(const std::string& uid, const OwnerEntry& entry) {
   set_member(restless_, !entry.mark.empty() && !entry.may_wait_parked());
 }
 
+void OwnerCache::set_parent(const std::string& uid, OwnerEntry& entry, const std::string& parent) {
+  if (entry.parent == parent) return;
+  children_.erase({entry.parent, uid});
+  entry.parent = parent;
+  if (!parent.empty()) children_.emplace(parent, uid);
+}
+
+std::vector<std::string> OwnerCache::children_of(const std::string& uid) const {
+  std::vector<std::string> out;
+  for (auto it = children_.lower_bound({uid, ""}); it != children_.end() && it->first == uid; ++it)
+    out.push_back(it->second);
+  return out;
+}
+
 void OwnerCache::lend(const std::string& uid, OwnerEntry& train_job, const OwnerEntry* set) {
   train_job.late = {};
   train_job.late.awaits_templates = set == nullptr;
@@ -211,8 +225,9 @@ void OwnerCache::lend_after(Seen& seen) {
     if (!entry.has_parked_mark()) entry.late = {};
     if (lent || !entry.has_parked_mark()) return;
     const OwnerEntry* set = nullptr;
-    for (const auto& [uid, other] : entries_) {
-      if (other.parent == seen.uid && other.row->kind == OwnerKind::kJobSet) set = &other;
+    for (const std::string& child : children_of(seen.uid)) {
+      const OwnerEntry& other = entries_.at(child);
+      if (other.row->kind == OwnerKind::kJobSet) set = &other;
     }
     return lend(seen.uid, entry, set);
   }
@@ -239,6 +254,7 @@ void OwnerCache::drop(Seen& seen) {
       lend(train_job->first, train_job->second, nullptr);
       index(train_job->first, train_job->second);
     }
+    children_.erase({known->parent, seen.uid});
   }
   makers_.erase(seen.uid);
   entries_.erase(seen.uid);
@@ -432,10 +448,7 @@ void OwnerCache::see_pod_of_parked(const GpuPodEntry& pod, std::int64_t monotoni
 }
 
 std::vector<std::string> OwnerCache::below(const std::string& uid) const {
-  std::vector<std::string> out;
-  for (const auto& [one, owner] : entries_) {
-    if (owner.parent == uid) out.push_back(one);
-  }
+  std::vector<std::string> out = children_of(uid);
   const OwnerEntry* const upper = find(uid);
   if (upper == nullptr || upper->row->kind != OwnerKind::kTrainJob) return out;
   for (const std::string& set : std::vector(out)) {

@@ -9,6 +9,7 @@
 #include <set>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "kube/node/node.h"
@@ -93,7 +94,7 @@ class OwnerCache {
   // not ended.
   void see_pod_of_parked(const GpuPodEntry& pod, std::int64_t monotonic_ms);
   // Returns the uids of the owners that this owner controls directly, such as the Jobs of a JobSet.
-  // For a TrainJob, these are the JobSet and its Jobs. The cost is O(n) for n owners in the cache.
+  // For a TrainJob, these are the JobSet and its Jobs. O(result x log n) for n owners in the cache.
   std::vector<std::string> below(const std::string& uid) const;
 
  private:
@@ -138,11 +139,17 @@ class OwnerCache {
   Entries::iterator parked_train_job_of(const OwnerEntry& set);
   // Forgets a deleted owner, and records its deletion in `seen`.
   void drop(Seen& seen);
+  // Sets the controller of the owner, also in `children_`.
+  void set_parent(const std::string& uid, OwnerEntry& entry, const std::string& parent);
+  // Returns the uids of the owners that have this controller, in ascending order.
+  std::vector<std::string> children_of(const std::string& uid) const;
   // Updates `marked_` and `restless_` after a change of an entry.
   void index(const std::string& uid, const OwnerEntry& entry);
 
   const ExtraGpuResources& extra_;
   Entries entries_;
+  // The uid of the controller and of the owner, for each entry that has a controller.
+  std::set<std::pair<std::string, std::string>> children_;
   std::map<std::string, Maker> makers_;             // by uid
   std::map<std::string, std::string> worker_sets_;  // their uids, by "namespace/name"
   std::map<std::string, std::string> groups_;       // their uids, by group_key()

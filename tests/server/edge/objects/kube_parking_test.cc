@@ -349,6 +349,28 @@ TEST_F(ParkedAbove, ATrainJobWhosePodsAreSeveralGangsIsResumed) {
   EXPECT_THAT(plan(), ElementsAre("resume T"));
 }
 
+TEST_F(ParkedAbove, TheOwnersBelowFollowTheirController) {
+  const auto job = [this](const std::string& set, WatchKind what = WatchKind::kModified) {
+    see_below(OwnerKind::kJob, "J",
+              R"("apiVersion":"jobset.x-k8s.io/v1alpha2","kind":"JobSet","uid":")" + set + "\"",
+              R"("parallelism":2)", what);
+  };
+  see_above(OwnerKind::kTrainJob, "T", false);
+  see_set(false);
+  job("S");
+  EXPECT_THAT(cache.owners().below("T"), ElementsAre("S", "J"));
+  EXPECT_THAT(cache.owners().below("S"), ElementsAre("J"));
+  job("S");
+  EXPECT_THAT(cache.owners().below("S"), ElementsAre("J")) << "nothing has changed";
+  job("X");
+  EXPECT_THAT(cache.owners().below("T"), ElementsAre("S")) << "another controller adopted the Job";
+  EXPECT_THAT(cache.owners().below("X"), ElementsAre("J"));
+  job("X", WatchKind::kDeleted);
+  EXPECT_THAT(cache.owners().below("X"), IsEmpty());
+  see_set(false, "", WatchKind::kDeleted);
+  EXPECT_THAT(cache.owners().below("T"), IsEmpty());
+}
+
 TEST_F(ParkedAbove, ARayJobHasThePodsOfItsCluster) {
   for (const OwnerKind kind : {OwnerKind::kRayJob, OwnerKind::kRayCluster}) list(kind);
   const std::string cluster = R"("headGroupSpec":{"template":)" + std::string(kTemplate) +
