@@ -192,7 +192,8 @@ std::string route_pod(const Context& c, Pod& pod);
 
 // --- policy_alignment.cc -------------------------------------------------------------------------
 // Returns each field of a pod of several whole GPUs that prevents its alignment, with the value to
-// write. docs/kubernetes.md has the table of these fields. `path` is the argument of read_pod().
+// write. docs/kubernetes-nodes.md has the table of these fields. `path` is the argument of
+// read_pod().
 std::vector<Error> alignment_gaps(const Context& c, const Pod& pod, std::string_view path);
 // Adds the alignment_gaps() to `d` as warnings, unless the alignment of the namespace is off. The
 // first pod of a gang on several nodes also gets a warning if it asks for neither RDMA nor the

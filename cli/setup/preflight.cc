@@ -107,8 +107,8 @@ class Judge {
   void devices() {
     if (c_.device_classes.empty()) return;
     say(Level::kNote, "pods may request GPUs by device classes (DRA)", some(c_.device_classes),
-        "Subak counts these GPUs from Kubernetes 1.34 on; docs/kubernetes.md says which "
-        "ResourceClaims it reads");
+        "Subak counts these GPUs from Kubernetes 1.34 on; docs/kubernetes-devices.md says "
+        "which ResourceClaims it reads");
   }
 
   void gpu_operator() {

@@ -252,7 +252,7 @@ class Judge {
            w_.labels.contains("cloud.google.com/gke-gpu-sharing-strategy");
   }
 
-  // The contradictions that docs/kubernetes.md lists, each by itself.
+  // The contradictions that docs/kubernetes-nodes.md lists, each by itself.
   bool contradicts() const {
     const bool any = std::any_of(w_.allocatable.begin(), w_.allocatable.end(),
                                  [](const auto& entry) { return entry.second > 0; });

@@ -24,7 +24,7 @@ from pg_server import DEADLINE_S
 from ports import free_ports
 
 AWAY_S = int(os.environ.get("SUBAK_NOTICE_AWAY_S", "5"))
-OPERATE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "docs", "operate.md")
+OPERATE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "docs", "operate-monitoring.md")
 SECRET = "0123456789abcdef0123456789abcdef"
 
 

@@ -421,7 +421,7 @@ std::optional<PriceList> read_prices(const std::string& file) {
   Result<PriceList> list = read_price_list(read_input(file, limits::kMaxWrittenFileBytes), file);
   if (!list) {
     throw usage_failure("--prices: " + list.error().message(),
-                        "docs/operate.md, \"Idle GPUs and cost\", shows the form of the file");
+                        "docs/operate-billing.md, \"Idle GPUs and cost\", shows the form of the file");
   }
   return std::move(list).value();
 }
