@@ -420,8 +420,9 @@ std::optional<PriceList> read_prices(const std::string& file) {
   if (file.empty()) return std::nullopt;
   Result<PriceList> list = read_price_list(read_input(file, limits::kMaxWrittenFileBytes), file);
   if (!list) {
-    throw usage_failure("--prices: " + list.error().message(),
-                        "docs/operate-billing.md, \"Idle GPUs and cost\", shows the form of the file");
+    throw usage_failure(
+        "--prices: " + list.error().message(),
+        "docs/operate-billing.md, \"Idle GPUs and cost\", shows the form of the file");
   }
   return std::move(list).value();
 }
