@@ -2,10 +2,10 @@
 // GPUs, and its decayed meters (accounting/decay.h). A job belongs to one account or user, its
 // leaf. The start or end of a job changes only the leaf and its ancestors.
 //
-// usage       the GPU time that the account's jobs held, from hold to end, even if another account
-//             pays. A parent's usage is the sum over its children and its own jobs.
-// surplus     the part of the usage that the account's own quota does not cover. It is not the sum
-//             over the children.
+// usage       the GPU time that the account's jobs held, even if kPlatform pays for a part of it.
+//             A parent's usage is the sum over its children and its own jobs.
+// surplus     the part of the usage that the account's effective quota does not cover: its own
+//             quota, or else the sum of its children's. It is not the sum over the children.
 // adjustment  the amount that edits of shares add to the surplus when siblings are ordered; see
 //             set().
 //
@@ -116,7 +116,7 @@ class AccountTree {
 
   // --- holds and running jobs --------------------------------------------------------------------
   // O(depth) for each call. `leaf` is the job's account. The call changes its ancestors too.
-  //
+  // A held GPU is given to a pod that is not bound yet. A running GPU belongs to a bound pod.
   // Begins a hold. Held GPUs, usage and surplus rise for every account on the path.
   void hold(AccountId leaf, ProductId product, MilliGpu amount, TimeMs now);
   // Turns held GPUs into running GPUs. Usage does not change.
@@ -137,8 +137,8 @@ class AccountTree {
   // changes them.
   std::vector<BudgetBook>& budgets(AccountId id) { return at(id).jobs.budgets; }
 
-  // Returns the sums for rules that depend on the quotas of other accounts. Pass nodes() to the
-  // functions of these sums.
+  // Returns the sums for rules that depend on other accounts' quotas, such as the unused quota that
+  // they do not lend. The functions of these sums take nodes() as an argument.
   const QuotaSums& quota_sums() const { return quota_sums_; }
   const std::vector<AccountNode>& nodes() const { return nodes_; }  // by id, with gaps
 

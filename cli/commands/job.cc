@@ -173,7 +173,7 @@ struct Until {
 
 Until until_of(v1::JobState state) {
   if (state == v1::JOB_STATE_INCOMPLETE)
-    return {"waits", "; it ends then unless one of its pods appears"};
+    return {"waits", "; it has no pods, and ends then unless one comes"};
   if (state == v1::JOB_STATE_PAUSED) return {"paused", "; queued again then"};
   if (state == v1::JOB_STATE_ENDING) return {"ending", "; its pods should be gone by then"};
   return {"held", "; its pods must be bound by then"};

@@ -4,8 +4,8 @@
 // together, fact by fact. State decides nothing: decide/ makes the decisions, derive/ computes
 // results from the state, and both see the state as const.
 //
-// Reports of edges that no fact records are not a part of the state: see observed/observed.h.
-// planned_end.h and snapshot.h have functions over a state.
+// An edge is the program that reports a cluster. Its reports that no fact records are in
+// observed/observed.h, not in the state. planned_end.h and snapshot.h have functions over a state.
 //
 // References into a state are valid until the next fact. References to jobs and clusters are valid
 // longer, as their headers say. A reference to a job or cluster shows the new values after a fact.
@@ -41,8 +41,8 @@ enum class Books : std::uint8_t { kKept, kLeftOut };
 namespace state {
 class StateCopy;
 
-// When the next pass is due. This follows from the last pass and from the facts since then, and is
-// not in the digest. In a new state, a pass is due at once.
+// When the next pass is due. This follows from the last pass and the facts since then. The digest
+// (Engine::digest(), which compares states) leaves it out. In a new state, a pass is due at once.
 struct PassDue {
   // True: a change since the last pass may let a job start.
   bool now = true;

@@ -1,6 +1,6 @@
-// The table of the bounds of the fields of inputs, for model/bounds/bounds.cc alone. A row has the
-// name of a field, the field that contains its record (or ""), and the least and the most.
-// Threads: constants.
+// The bounds of the fields of inputs, for model/bounds/bounds.cc alone. A row has the name of a
+// field, the field that contains its record (or ""), the least and the most. These two bound the
+// value of a number, the bytes of a text, or the items of a list. Threads: constants.
 #pragma once
 
 #include <array>
@@ -25,11 +25,11 @@ constexpr std::int64_t kSlicesPerGpu = 7, kMaxPort = 65'535, kPods = limits::kMa
 constexpr std::int64_t kMeters = 20 * static_cast<std::int64_t>(limits::kMaxAccounts);
 constexpr std::int64_t kLeast = INT64_MIN, kMost = INT64_MAX, kMost32 = UINT32_MAX;
 
-// The bounds of all fields except the wishes of gangs (model/gang_terms.h). kLeast stands for no
-// lower bound: another check, which some rows name in a comment, refuses values that are too small.
+// All fields except a gang's wishes, such as its topology (model/gang_terms.h). kLeast: no lower
+// bound. Another check, which some rows name, then refuses values that are too small.
 constexpr std::array kOwnRows{
     Row{"account", "", 0, kName},
-    Row{"accounts", "", 0, static_cast<std::int64_t>(limits::kMaxPriorityClasses)},
+    Row{"accounts", "", 0, static_cast<std::int64_t>(limits::kMaxPriorityClasses)},  // of a class
     Row{"actor", "", 0, kName},
     Row{"affinity", "", 0, kTerms},
     Row{"ahead_ms", "", 0, limits::kMaxTimeMs},

@@ -2,9 +2,9 @@
 // each node. Nodes with equal free GPUs and slices are in one GPU state
 // (placement/fleet/gpu_state.h). A fleet has far fewer states than nodes, so the functions rate
 // each state once. The steps of a search (placement/ways) call these functions.
-// A node *differs* if the attempt sees it in another state than the live fleet: in the snapshot, or
-// after pods were placed there on trial (GangAttempt::differs()). The functions rate such nodes one
-// by one.
+// A node *differs* (GangAttempt::differs()) if the attempt sees it in another state than the live
+// fleet. Examples: the search assumes that jobs there have ended, or it placed pods there on trial.
+// The functions rate such nodes one by one.
 // Threads: as the GangAttempt. Private to placement.
 #pragma once
 
@@ -64,11 +64,11 @@ class BestFirst {
 };
 
 // Calls rank(spec, room, weight, offer) for each state of the live fleet within the bounds, and
-// for each node that differs. `weight` is the best-fit weight (Query::weight()). If such a node
-// can serve the run, `rank` calls offer(key, pods), once for each way to use the node. Returns
-// all offers, in O(states + nodes that differ). The caller must skip nodes that differ in an
-// offer for a state, and check whether a node is eligible: a state shows neither reservations nor
-// backoffs.
+// for each node that differs. `room`: the free resources. `weight`: Query::weight(). `rank` calls
+// offer(key, pods) once for each way in which the state or the node can serve the run. Returns all
+// offers, in O(states + nodes that differ). An offer for a state also lists nodes that differ. The
+// caller must skip these. It must also check that a node is eligible: a state does not show
+// reservations or backoffs.
 template <class Rank>
 std::vector<Equals> equals(GangAttempt& a, const Bounds& bounds, const Index& x, Rank&& rank) {
   const Query& q = a.query();

@@ -18,10 +18,10 @@ PodGate gate_of(const PodRecord& pod);
 // job's turn, or else the job of its gang. For a pod without a gang, the result may be a job that
 // waits until its controller recreates its pod. nullptr: the pod needs a new job.
 const state::Job* find_gang(const Decision& d, ClusterId cluster, const PodRecord& pod);
-// Returns the fact that creates a job, with the fields of its first pod.
+// Returns the fact that creates a job of this origin, with the name, owner and gang of `pod`.
 fact::JobCreated job_of(Decision& d, const state::Cluster& cluster, const PodRecord& pod,
                         AccountId account, JobOrigin origin);
-// Returns the fact that creates a job of pods that wait, with the fields of its first pod.
+// Returns job_of() for pods that wait, with the wishes, priority, limit and submit time of `pod`.
 fact::JobCreated new_job(Decision& d, const state::Cluster& cluster, const PodRecord& pod,
                          AccountId account);
 // Handles a new pod with Subak's gate: the pod joins its gang, or becomes a job of its own. Refuses
@@ -33,8 +33,8 @@ void change_pod(Decision& d, const state::PodPlace& place, const PodRecord& pod,
 // Call see_size() when a pod is seen again, because the report has the present size of the pod's
 // gang. The ranks of pods may change.
 void see_size(Decision& d, JobId id, const PodRecord& pod);
-// Returns `job`, changed so that it creates the job of a single pod whose gang started without this
-// pod.
+// Returns `job` as the job of one pod whose gang started without it. Wishes that need several pods,
+// such as `segment`, are dropped.
 fact::JobCreated alone_of_gang(fact::JobCreated job);
 
 }  // namespace subak::decide

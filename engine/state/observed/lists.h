@@ -59,8 +59,8 @@ class Lists {
   void mark(ClusterId id, const std::string& ns);
   // Marks the parked owner of the job in the same way.
   void mark_owner(JobId job);
-  // Call it after a pod has moved to a free rank of its job. The pod's mark moves with it. An old
-  // mark at the free rank is dropped.
+  // Call it after a pod has moved to a free rank of its job. It moves the pod's mark to this rank,
+  // and drops an old mark there.
   void move_mark(JobId job, std::uint32_t from, std::uint32_t rank);
   // Call it after pods have moved to other ranks of their job. All marks move at once, because two
   // pods may have exchanged ranks.

@@ -59,7 +59,7 @@ PathParts split_path(const std::string& path);
 // "(platform)" and "(unassigned)". An id that the tree does not have gives "(unassigned)" too.
 std::string path_of(const AccountTree& tree, AccountId id);
 
-// Writes activity. `unknown`: the held time without a valid value.
+// Writes how busy the GPUs were. `unknown`: the GPU time that was held but not validly measured.
 void put(const ActivitySums& sums, GpuTime unknown, v1::Activity* out);
 
 // --- accounts (convert_account.cc) ---------------------------------------------------------------
@@ -71,8 +71,8 @@ void put(const AccountSpec& spec, std::int64_t revision, v1::Account* out);
 // the account of the request. An unknown name in the mask is a mistake, with the field paths[i].
 in::UnchangedFields get_unchanged(Check& check, const v1::Account& account,
                                   const google::protobuf::FieldMask& mask);
-// Reads the path of an account, and all fields that are not in `unchanged`. It does not check the
-// path. Its callers check the path as a name, and the engine checks it as a path.
+// Reads the path of an account, and all fields that are not in `unchanged`. Callers check the
+// length and the characters of the path (Check::name()). The engine checks its form.
 AccountSpec get(Check& check, const v1::Account& in, const in::UnchangedFields& unchanged);
 // Reads an edit of several accounts, without its request id.
 in::ApplyAccounts get(Check& check, const v1::ApplyAccountsRequest& in);
@@ -128,8 +128,8 @@ void put(const ClusterView& cluster, v1::Cluster* out);
 // spec is empty.
 void put_node(const Engine& engine, NodeId id, v1::Node* out);
 v1::Mode to_proto(Mode mode);
-// Writes an effect. `now_ms`: when the effect is sent. The field hold_left of the message is the
-// time that is then left of the hold. So the launcher need not know the service's time.
+// Writes an effect (a command to an edge), sent at `now_ms`. The message's field hold_left is the
+// time that is then left of the hold. So a launcher need not know the service's time.
 void put(const Effect& effect, const std::string& cluster, TimeMs now_ms, v1::Effect* out);
 
 // --- events (convert_observe.cc) -----------------------------------------------------------------
