@@ -206,7 +206,11 @@ bool selects(const LabelSelector& selector, const TextPairs& labels) {
 }
 
 NearPods read_near_pods(json::Value object, const Pod& pod) {
-  const auto spec = json::member(object, "spec");
+  // As read_pod(): of several members with this name, the last object counts.
+  std::optional<json::Value> spec;
+  json::each_member(object, [&](std::string_view key, json::Value part) {
+    if (key == "spec" && json::is_object(part)) spec = part;
+  });
   const auto affinity = spec ? json::member(*spec, "affinity") : std::nullopt;
   const auto terms = affinity ? terms_of(*affinity, "podAffinity", kRequired) : std::nullopt;
   return terms ? read_near_terms(*terms, pod).value_or(NearPods()) : NearPods();
