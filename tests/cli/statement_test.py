@@ -96,6 +96,38 @@ class StatementTest(unittest.TestCase):
         return self.path("prices.yaml", "currency: EUR\ngpus:\n- {from: 2020-01-01, product: gpu, perHour: 2.37}\n"
                          f"- {{from: {days[-1]}, product: gpu, perHour: 1.013}}\n")  # fmt: skip
 
+    def test_share_over_time_is_the_share_of_each_moment(self):
+        begin, end = self.rows[0]["FROM"], max(row["TO"] for row in self.rows)
+        period = "--from", begin, "--to", end, "--step", "1h"
+        rows = [json.loads(line) for line in self.subak("share", self.payer, *period, "--output", "json").splitlines()]
+        self.assertGreater(len(rows), 3)
+        self.assertEqual(ms_of(rows[-1]["time"]), ms_of(end))
+        for row, after in zip(rows, rows[1:]):
+            self.assertLessEqual(0, ms_of(after["time"]) - ms_of(row["time"]), "the rows are in order")
+            self.assertEqual(ms_of(row["time"]) % 3_600_000, 0, "a whole hour")
+        self.assertGreater(len({json.dumps(row["rows"]) for row in rows}), 3, "they are of different moments")
+        for row in rows[:: max(1, len(rows) // 10)]:
+            alone = json.loads(self.subak("share", self.payer, "--at", row["time"], "--output", "json"))
+            self.assertEqual(row["rows"], alone["rows"][:1], row["time"])
+        table = self.subak("share", self.payer, *period)
+        self.assertEqual(len(table.splitlines()), 1 + len(rows))
+        self.assertIn("RECENT USE", table)
+        # Moments before the first fact have no row.
+        early = self.subak("share", self.payer, "--from", "2001-01-01", "--to", begin, "--step", "30d")
+        self.assertLessEqual(len(early.splitlines()), 2)
+
+    def test_share_over_time_refuses_what_it_cannot_show(self):
+        for arguments, code, words in (
+            (("--from", "7d", "--at", "5"), 2, "--at and --watch"),
+            (("--from", "7d", "--step", "1m"), 2, "at least 5 minutes"),
+            (("--from", "400d", "--step", "5m"), 2, "more than 3,000 steps"),
+            (("--from", "2026-01-02", "--to", "2026-01-01"), 2, "before the end of the period"),
+            (("--from", "2001-01-01", "--to", "2001-01-02"), 4, "no figure"),
+        ):
+            done = self.run_subak("share", self.payer, *arguments)
+            self.assertEqual((done.returncode, words in done.stderr), (code, True), done.stderr)
+        self.assertEqual(self.run_subak("share", "nobody", "--from", "1d").returncode, 4)
+
     def test_a_stranger_computes_the_same(self):
         for account in "", self.payer:
             statement = self.subak("usage", "statement", account, self.month, "--prices", self.prices(), "--output", "json")

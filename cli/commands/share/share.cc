@@ -2,7 +2,9 @@
 #include <algorithm>
 
 #include "cli/commands.h"
+#include "cli/commands/share/share_history.h"
 #include "cli/namespace_scope.h"
+#include "cli/text/failure.h"
 #include "cli/text/words.h"
 #include "subak/v1/account_service.pb.h"
 
@@ -13,6 +15,7 @@ struct ShareCommand {
   std::string account;
   bool accounts_only = false;
   MomentOptions at;
+  ShareMoments moments;
   WatchOptions watch;
   NamespaceOptions where;
 };
@@ -91,6 +94,13 @@ void show_shares(Session& s, const ShareCommand& o) {
   s.show(answer, [&] { return share_table(answer, s.is_csv()); });
 }
 
+// Throws Failure (usage) if the options contradict each other.
+void check_moments(const ShareCommand& o) {
+  if (o.at.at.empty() && !o.watch.watch) return;
+  throw usage_failure("--from, --to and --step show many moments, and --at and --watch one",
+                      "use one or the other");
+}
+
 }  // namespace
 
 void add_share(Command root, Program program) {
@@ -101,10 +111,15 @@ void add_share(Command root, Program program) {
                       "only this account and the accounts below it; default: all accounts");
   c.flag("--accounts-only", o->accounts_only, "without users");
   add_at(c, o->at);
+  add_share_moments(c, o->moments);
   add_watch(c, o->watch);
   if (program == Program::kKubectl) add_namespace(c, o->where, true);
   c.run([o, program](Session& s) {
     if (program == Program::kKubectl && o->account.empty()) o->account = account_of(s, o->where);
+    if (o->moments.any()) {
+      check_moments(*o);
+      return show_share_history(s, o->account, o->moments);
+    }
     return draw_at(s, o->at, o->watch, [&] { show_shares(s, *o); });
   });
 }
