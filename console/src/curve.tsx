@@ -2,12 +2,12 @@
 import Dygraph from "dygraphs";
 import { useEffect, useRef, useState } from "react";
 import { useColour } from "./colours";
-import { count, day } from "./text";
+import { clock, count, day } from "./text";
 
 // The legend of dygraphs sets styles in a way that the policy of the page forbids.
 Dygraph.PLUGINS = Dygraph.PLUGINS.filter((plugin) => plugin !== Dygraph.Plugins.Legend);
 
-const MARGIN_MS = 43_200_000; // half a day on each side
+const DAY_MS = 86_400_000;
 
 interface Props {
   label: string;
@@ -15,10 +15,13 @@ interface Props {
   points: number[][];
   series: string[];
   unit: string;
+  // The time between two points, in ms. Unset: one day.
+  step?: number;
 }
 
-
-export function Curve({ label, points, series, unit }: Props) {
+export function Curve({ label, points, series, unit, step = DAY_MS }: Props) {
+  const when = (ms: number) => (step < DAY_MS ? `${day(ms)} ${clock(ms).slice(0, 5)} UTC` : day(ms));
+  const head = step < DAY_MS ? "Time" : "Day";
   const box = useRef<HTMLDivElement>(null);
   const colour = useColour();
   const [at, setAt] = useState<number>();
@@ -27,8 +30,8 @@ export function Curve({ label, points, series, unit }: Props) {
     if (!box.current) return undefined;
     const one = points.length === 1;
     const graph = new Dygraph(box.current, points.map((point) => [new Date(point[0]), ...point.slice(1)]), {
-      labels: ["Day", ...series],
-      dateWindow: [points[0][0] - MARGIN_MS, points[points.length - 1][0] + MARGIN_MS],
+      labels: [head, ...series],
+      dateWindow: [points[0][0] - step / 2, points[points.length - 1][0] + step / 2],
       labelsUTC: true,
       legend: "never",
       includeZero: true,
@@ -53,19 +56,19 @@ export function Curve({ label, points, series, unit }: Props) {
     <figure className="curve">
       <div ref={box} className="canvas" role="img" aria-label={label} />
       <figcaption>
-        {label}. {shown ? day(shown[0]) : ""}:{" "}
+        {label}. {shown ? when(shown[0]) : ""}:{" "}
         {series.map((name, i) => `${name} ${count(shown?.[i + 1] ?? 0, 1)} ${unit}`).join(", ")}
       </figcaption>
       <details>
         <summary>As a table</summary>
         <table className="plain figures">
           <thead>
-            <tr>{["Day", ...series].map((name) => <th key={name} scope="col" className={name === "Day" ? "" : "number"}>{name}</th>)}</tr>
+            <tr>{[head, ...series].map((name) => <th key={name} scope="col" className={name === head ? "" : "number"}>{name}</th>)}</tr>
           </thead>
           <tbody>
             {points.map((point) => (
               <tr key={point[0]}>
-                <th scope="row">{day(point[0])}</th>
+                <th scope="row">{when(point[0])}</th>
                 {series.map((name, i) => <td key={name}>{count(point[i + 1], 2)}</td>)}
               </tr>
             ))}

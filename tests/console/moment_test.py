@@ -83,6 +83,42 @@ class Moments(unittest.TestCase):
         listed = [row["job"]["id"] for row in self.subak("queue", "--limit", "10")["rows"]]
         self.assertEqual(rows[: len(listed)], listed)
 
+    def test_share_over_time_is_that_of_the_command(self):
+        browser = self.browser
+        self.open("/team?account=ml")
+        for name in "The last 24 hours", "The last 30 days":
+            browser.js(f"[...document.querySelectorAll('main button')].find((one) => one.innerText === '{name}').click()")
+            captions = "return [...document.querySelectorAll('#share-history ~ .curve figcaption')].map((one) => one.innerText)"
+            until("the curves are there", lambda: len(browser.js(captions)) == 2 and "left …" not in browser.text())
+            shares, gpus = browser.js(captions)
+            row = self.subak("share", "ml")["rows"][0]
+            shown = re.search(r"recent use ([\d.]+) %, share ([\d.]+) %", shares).groups()
+            wanted = 100 * float(row.get("effectiveUsage", 0)), 100 * float(row["normShares"])
+            self.assertLess(max(abs(float(one) - other) for one, other in zip(shown, wanted)), 0.06)
+            shown = re.search(r"held ([\d.]+) GPUs, quota ([\d.]+) GPUs", gpus).groups()
+            held = int(row.get("runningMilligpu", 0)) + int(row.get("heldMilligpu", 0))
+            wanted = held / 1000, int(row.get("quotaMilligpu", 0)) / 1000
+            self.assertLess(max(abs(float(one) - other) for one, other in zip(shown, wanted)), 0.06)
+            self.assertEqual(browser.js(self.rules), [])
+            self.assertEqual(browser.messages(), [])
+
+    def test_history_and_usage_end_at_the_moment(self):
+        browser = self.browser
+        job = self.subak("job", "list", "--limit", "1")["jobs"][0]["id"]
+        self.open(f"/job/{job}")
+        until("the history is there", lambda: "Reading" not in browser.text() and "What happened" in browser.text())
+        events = self.played.call("JobService/GetJobHistory", {"jobId": job, "pageSize": 100})[0]["events"]
+        begun = [event for event in events if int(event["sequence"]) <= self.fact]
+        self.assertEqual(browser.js("return document.querySelectorAll('#history ~ .reasons li').length"), len(begun))
+        self.open("/team?account=ml")
+        time = self.subak("share", "ml")["time"]
+        day = time[:10] + "T00:00:00Z"
+        request = {"account": "ml", "from": day, "to": time, "step": "86400s"}
+        step = self.played.call("UsageService/GetUsageHistory", request)[0]["steps"][0]
+        used = sum(int(step.get(name, {}).get("gpuSeconds", 0)) for name in ("used", "held")) / 3600
+        shown = float(re.search(r"used ([\d.]+) GPU-hours", browser.text(".curve figcaption")).group(1))
+        self.assertLess(abs(shown - used), 0.06)
+
     def test_the_map_has_the_gpus_of_the_command(self):
         self.open("/fleet")
         legend = dict(re.findall(r"([a-zA-Z ]+?) ([\d.,]+)(?:\n|$| (?=[a-z]))", self.browser.text("p.legend")))

@@ -3,7 +3,7 @@ import type { JobEvent } from "subak-api";
 import { Answer, call } from "../call";
 import { JobLink, Name, NodeLink } from "../parts";
 import { useRead } from "../read";
-import { duration, instant, plural, shown, time } from "../text";
+import { duration, instant, int, plural, shown, time } from "../text";
 
 const EVENTS = 100;
 // A page may be short although more events follow.
@@ -15,14 +15,17 @@ interface History {
   more: boolean;
 }
 
-async function readHistory(id: string, signal: AbortSignal): Promise<Answer<History>> {
+// Reads the events that began up to the fact `last`. The service finds them in the facts of the present.
+async function readHistory(id: string, last: number, signal: AbortSignal): Promise<Answer<History>> {
   const events: JobEvent[] = [];
   let pageToken = "";
   let sequence: number | undefined;
   for (let page = 0; page < PAGES && events.length < EVENTS; ++page) {
-    const answer = await call("JobService/GetJobHistory", { jobId: id, pageSize: EVENTS - events.length, pageToken }, signal);
-    events.push(...(answer.value.events ?? []));
-    pageToken = answer.value.nextPageToken ?? "";
+    const answer = await call("JobService/GetJobHistory", { jobId: id, pageSize: EVENTS - events.length, pageToken }, signal, "");
+    const all = answer.value.events ?? [];
+    const begun = all.filter((event) => int(event.sequence) <= last);
+    events.push(...begun);
+    pageToken = begun.length < all.length ? "" : (answer.value.nextPageToken ?? "");
     sequence = answer.sequence;
     if (!pageToken) break;
   }
@@ -42,9 +45,18 @@ function Places({ event }: { event: JobEvent }) {
   );
 }
 
-// Reads again only when `state` changes, since the service searches its facts for each answer.
-export function JobHistory({ id, state, now }: { id: string; state: string; now: number }) {
-  const read = useRead(`history ${id} ${state}`, (signal) => readHistory(id, signal), false);
+// The earlier moment that a view shows: its time in ms since 1970, and its last fact.
+export interface Moment {
+  ms: number;
+  sequence: number;
+}
+
+// Reads again only when `state` changes, since the service searches its facts for each answer. `moment`: leave out
+// later events.
+export function JobHistory(props: { id: string; state: string; now: number; moment?: Moment }) {
+  const { id, state, now, moment } = props;
+  const last = moment?.sequence ?? Infinity;
+  const read = useRead(`history ${id} ${state} ${last}`, (signal) => readHistory(id, last, signal), false);
   const events = read.value?.events ?? [];
   return (
     <section aria-labelledby="history">
@@ -59,6 +71,7 @@ export function JobHistory({ id, state, now }: { id: string; state: string; now:
               <span className="weak">{time(event.time, now)}{took >= 1000 ? ` + ${duration(took)}` : ""}</span>{" "}
               <Name>{event.text}</Name>
               <Places event={event} />
+              {moment && (instant(event.lastTime) ?? 0) > moment.ms ? " (other pods followed after this moment)" : ""}
             </li>
           );
         })}

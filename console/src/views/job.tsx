@@ -5,7 +5,7 @@ import { call } from "../call";
 import { useKeyboard } from "../keys";
 import { Blockers, Facts, Gpus, JobLink, Name, NodeLink, OwnerLink, Start, State, useNow, View } from "../parts";
 import { useRead } from "../read";
-import { href, momentOf, refine } from "../route";
+import { momentOf, refine } from "../route";
 import { Column, Table } from "../table";
 import { count, duration, gpus, instant, int, maskText, millis, plural, relative, sentence, shown, time, word } from "../text";
 import { JobHistory } from "./history";
@@ -246,6 +246,8 @@ export function JobView({ id, query }: { id: string; query: URLSearchParams }) {
   const job = answer?.job;
   const waits = /QUEUED|PAUSED|INCOMPLETE/.test(job?.state ?? "");
   const open = query.get("alternatives") !== null && !momentOf();
+  const { moment: ms, sequence } = read;
+  const moment = ms === undefined || sequence === undefined ? undefined : { ms, sequence };
   const command = waits ? `subak why ${id}${open ? " --alternatives" : ""}` : `subak job get ${id}`;
   const title = (
     <>
@@ -259,11 +261,7 @@ export function JobView({ id, query }: { id: string; query: URLSearchParams }) {
           <div>
             {waits ? <Waiting answer={answer} open={open} now={now} /> : null}
             <Pods job={job} now={now} />
-            {read.moment === undefined ? (
-              <JobHistory id={id} state={`${job.state} ${job.attempt ?? 0}`} now={now} />
-            ) : (
-              <p><a href={href(["job", id], { at: "" })}>What happened to the job</a>, at the present</p>
-            )}
+            <JobHistory id={id} state={`${job.state} ${job.attempt ?? 0}`} now={now} moment={moment} />
           </div>
           <div>
             <h2>Timeline</h2>

@@ -1,14 +1,15 @@
 // One account or user: shares, quota, limits, budgets, usage by day, and its jobs.
-import type { Account, BudgetRow, Job, ListSharesResponse, ReportUsageResponse, ShareRow } from "subak-api";
-import { call, CallError } from "../call";
+import type { Account, BudgetRow, Job, ListSharesResponse, ShareRow } from "subak-api";
+import { Answer, call, CallError } from "../call";
 import { Curve } from "../curve";
 import { Bar, Facts, JobLink, Name, OwnerLink, State, useNow, View } from "../parts";
 import { useRead } from "../read";
 import { href, momentOf } from "../route";
 import { Column, Table } from "../table";
 import {
-  count, duration, factor, gpus, hours, hoursText, instant, int, month, owner, percent, plural, real, shown, time,
+  count, duration, factor, gpus, hours, hoursText, instant, int, isoText, month, owner, percent, plural, real, shown, time,
 } from "../text";
+import { ShareHistory } from "./share_history";
 
 const DAYS = 90;
 const DAY_MS = 86_400_000;
@@ -17,8 +18,8 @@ interface Picture {
   account?: Account;
   shares: ListSharesResponse;
   budgets: BudgetRow[];
-  // Unset at an earlier moment: the ledger's reports are of the present.
-  usage?: ReportUsageResponse;
+  // The GPU-hours of each UTC day: [the day's begin in ms, the hours].
+  days: [number, number][];
   jobs: Job[];
   moreJobs: boolean;
 }
@@ -33,21 +34,50 @@ async function accountOf(path: string, signal: AbortSignal): Promise<Account | u
   }
 }
 
+// Returns the GPU-hours of each UTC day of the last DAYS days before `end` (ms since 1970). Days before the first
+// usage are left out. `isPast`: `end` is an earlier moment.
+async function usageByDay(account: string, user: string, end: number, isPast: boolean, signal: AbortSignal) {
+  const from = new Date(Math.floor(end / DAY_MS - DAYS) * DAY_MS).toISOString();
+  const days = new Map<number, number>();
+  const add = (at: number | undefined, used: number) => {
+    if (at !== undefined && used > 0) days.set(at, (days.get(at) ?? 0) + used);
+  };
+  if (isPast) {
+    const request = { account: owner(account, user), from, to: isoText(end), step: "86400s" };
+    const { steps } = (await call("UsageService/GetUsageHistory", request, signal, "")).value;
+    for (const step of steps ?? []) add(instant(step.from), hours(step.used) + hours(step.held));
+  } else {
+    const request = { account, from, byDay: true, byUser: user !== "" };
+    const { rows } = (await call("UsageService/ReportUsage", request, signal)).value;
+    for (const row of rows ?? []) if (!user || row.user === user) add(instant(row.day), hours(row.amount) + hours(row.running));
+  }
+  const known = [...days.keys()].sort((a, b) => a - b);
+  // A day without usage has no row.
+  const all: [number, number][] = [];
+  for (let at = known[0]; at <= known[known.length - 1]; at += DAY_MS) all.push([at, days.get(at) ?? 0]);
+  return all;
+}
+
 async function load(account: string, user: string, signal: AbortSignal) {
-  const from = new Date(Math.floor(Date.now() / DAY_MS - DAYS) * DAY_MS).toISOString();
   const path = owner(account, user);
-  const [shares, own, budgets, usage, jobs] = await Promise.all([
-    call("AccountService/ListShares", { account, pageSize: 1000 }, signal),
+  const usage = async (asked: Promise<Answer<ListSharesResponse>>) => {
+    if (!momentOf()) return usageByDay(account, user, Date.now(), false, signal);
+    const end = instant((await asked).value.time);
+    return end === undefined ? [] : usageByDay(account, user, end, true, signal);
+  };
+  const asked = call("AccountService/ListShares", { account, pageSize: 1000 }, signal);
+  const [shares, own, budgets, days, jobs] = await Promise.all([
+    asked,
     account ? accountOf(path, signal) : undefined,
     call("AccountService/ListBudgets", { account, pageSize: 200 }, signal),
-    momentOf() ? undefined : call("UsageService/ReportUsage", { account, from, byDay: true, byUser: user !== "" }, signal),
+    usage(asked),
     call("JobService/ListJobs", { account, user, pageSize: 1000 }, signal),
   ]);
   const value: Picture = {
     account: own,
     shares: shares.value,
     budgets: (budgets.value.rows ?? []).filter((row) => !user || row.account === path),
-    usage: usage?.value,
+    days,
     jobs: jobs.value.jobs ?? [],
     moreJobs: Boolean(jobs.value.nextPageToken),
   };
@@ -109,25 +139,7 @@ function Now({ row }: { row: ShareRow }) {
   );
 }
 
-// Sums the usage of each day, with what has no ledger row yet.
-export function byDay(usage: ReportUsageResponse, user: string): [number, number][] {
-  const days = new Map<number, number>();
-  for (const row of usage.rows ?? []) {
-    const at = instant(row.day);
-    if (at === undefined || (user && row.user !== user)) continue;
-    days.set(at, (days.get(at) ?? 0) + hours(row.amount) + hours(row.running));
-  }
-  const known = [...days.keys()].sort((a, b) => a - b);
-  if (!known.length) return [];
-  // A day without usage has no row.
-  const all: [number, number][] = [];
-  for (let at = known[0]; at <= known[known.length - 1]; at += DAY_MS) all.push([at, days.get(at) ?? 0]);
-  return all;
-}
-
-function Usage({ picture, user, quota }: { picture: Picture; user: string; quota: number }) {
-  if (!picture.usage) return <p className="weak">Usage by day is shown at the present only.</p>;
-  const days = byDay(picture.usage, user);
+function Usage({ days, quota }: { days: [number, number][]; quota: number }) {
   if (!days.length) return <p className="weak">No usage in the last {DAYS} days.</p>;
   const daily = (quota / 1000) * 24;
   const points = days.map(([at, used]) => (quota ? [at, used, daily] : [at, used]));
@@ -261,7 +273,8 @@ export function Team({ query }: { query: URLSearchParams }) {
           <div>
             <Now row={row} />
             <h2>Usage by day</h2>
-            <Usage picture={picture} user={user} quota={int(row.quotaMilligpu)} />
+            <Usage days={picture.days} quota={int(row.quotaMilligpu)} />
+            <ShareHistory key={path} path={path} end={instant(picture.shares.time) ?? now} />
             <Jobs picture={picture} now={now} />
           </div>
           <div>
