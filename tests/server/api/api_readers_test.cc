@@ -162,6 +162,8 @@ TEST_F(ApiReadersTest, OneCallersDearReadsHaveABound) {
       << status.error_message();
   EXPECT_TRUE(has_detail<google::rpc::RetryInfo>(status));
   go_on.set_value();
+  // The first read uses the promises until it ends, which is before the others begin.
+  while (follower_->stats().reads_waiting > 0) std::this_thread::yield();
 }
 
 // A message that many streams wait to send is there once, and counted until the last lets go.
